@@ -58,6 +58,7 @@ class Details:
         actions: ActionList,
         on_demand: OnDemand,
         export_dir: Path,
+        own_pid: int | None,
     ) -> None:
         self._screen = screen
         self._shown = shown
@@ -65,6 +66,7 @@ class Details:
         self._actions = actions
         self._on_demand = on_demand
         self._export_dir = export_dir
+        self._own_pid = own_pid
         self._paths = PathOpener(screen, shown, on_demand)
 
     def action_help(self) -> None:
@@ -112,7 +114,7 @@ class Details:
 
         tid = selected_tid(self._shown.view) if self._shown.view is not None else 0
         wanted = self._shown.settings.filter
-        screen = OffCpuScreen(make, self._export_dir, self.open_path, wanted=wanted, tid=tid)
+        screen = OffCpuScreen(make, self._export_dir, self.open_path, wanted=wanted, tid=tid, own_pid=self._own_pid)
         self._screen.app.push_screen(screen)
 
     def action_path(self) -> None:

@@ -142,7 +142,7 @@ class Dashboard(Screen[None]):
         self.view_keys = ViewKeys(self, shown, layout, self.source_keys, self.show_keys)
         self.recorder = Recorder(self, shown, export_dir, self.recordings_changed)
         self.exporter = Exporter(self, shown, export_dir, on_demand)
-        self.details = details = Details(self, shown, layout, self.action_list, on_demand, export_dir)
+        self.details = details = Details(self, shown, layout, self.action_list, on_demand, export_dir, own_pid)
         self.task_opener = TaskOpener(
             self, shown, layout, self.time_keys, on_demand, export_dir, open_path=details.open_path
         )

@@ -41,30 +41,41 @@ class Listing:
         key("S", "sort(-1)", "Sort back", "The order before"),
         key("f6,F", "choose_order", "Sort by", "All orders of the threads", name="sort-by"),
         key("f,backslash,f4", "filter", "Filter", "Filters threads by name, tid, tgid", shown=True),
-        key("i", "idle", "Idle", "Shows or hides threads that only waited for work", shown=True),
+        key("i", "idle", "Idle", "Shows or hides threads that only waited for work, and schedtop's", shown=True),
     ]
 
-    def __init__(self, screen: Screen[Any], wanted: Filter, tid: int, changed: Callable[[], None]) -> None:
-        """`wanted`: the filter that holds at first; `tid`: a thread that is listed also if it is idle."""
+    def __init__(
+        self, screen: Screen[Any], wanted: Filter, tid: int, changed: Callable[[], None], *, own_pid: int | None
+    ) -> None:
+        """`wanted`: the filter that holds at first; `tid`: a thread that is listed also if it is idle.
+
+        `own_pid`: our process, which is listed with the idle ones: its threads wait for the next interval.
+        """
         self.filter = of_threads(wanted)
         self.order = "held"
         self.shows_idle = False
         self.listed: list[ThreadLine] = []
         self._screen = screen
         self._always = tid
+        self._own_pid = own_pid
         self._changed = changed
 
     def list(self, lines: Sequence[ThreadLine]) -> str:
         """Lists the threads that are to be seen; how many, in words."""
-        self.listed, hidden = chosen(lines, self.filter, self.order, idle=self.shows_idle, always=self._always)
+        others = lines
+        if not (self.shows_idle or self.filter):
+            others = [line for line in lines if line.thread.tgid != self._own_pid or line.thread.tid == self._always]
+        self.listed, hidden = chosen(others, self.filter, self.order, idle=self.shows_idle, always=self._always)
+        hidden += len(lines) - len(others)
         words = str(len(self.listed))
         words += f" of {len(lines)}" if self.filter else ""
         return words + (f" · {hidden} idle hidden, i shows them" if hidden else "")
 
     @property
     def worst(self) -> ThreadLine | None:
-        """The listed thread that is held up most, other than those that slept all the time."""
-        held = [line for line in self.listed if line.held_ns and not line.slept]
+        """The listed thread that is held up most, other than those that slept all the time, and our own."""
+        listed = [line for line in self.listed if self.filter or line.thread.tgid != self._own_pid]
+        held = [line for line in listed if line.held_ns and not line.slept]
         return max(held, key=lambda line: line.held_ns, default=None)
 
     def action_sort(self, step: int) -> None:

@@ -103,12 +103,16 @@ class OffCpuScreen(AttachedScreen[Measured]):
         wanted: Filter = EVERYTHING,
         tid: int = 0,
         min_ns: int = 0,
+        own_pid: int | None = None,
     ) -> None:
-        """`wanted`: the filter that holds at first; `tid`: the thread that is selected at first, also if it is idle."""
+        """`wanted`: the filter that holds at first; `tid`: the thread that is selected at first, also if it is idle.
+
+        `own_pid`: our process, where the source knows it by that number.
+        """
         attaching = Attaching(self, make_source, min_ns, self._attach_anew, self._show_header)
         super().__init__(attaching.source())
         self.attaching = attaching
-        self.listing = Listing(self, wanted, tid, self.show_state)
+        self.listing = Listing(self, wanted, tid, self.show_state, own_pid=own_pid)
         self.panes = TwoPanes(self)
         self.search = Search(self)
         self.action_list = ActionList(self, self.search.target)

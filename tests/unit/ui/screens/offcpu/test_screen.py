@@ -358,3 +358,20 @@ async def test_an_export_that_fails_says_why(tmp_path: Path) -> None:
     async with offcpu_screen(export_dir=tmp_path / "gone") as (pilot, _screen, _make):
         await pilot.press("e")
         await until(pilot, lambda: "not exported" in text(pilot.app))
+
+
+async def test_our_own_threads_are_with_the_idle_ones() -> None:
+    async with offcpu_screen() as (_pilot, screen, _make):
+        assert screen.listing.worst is not None
+        worst, known = screen.listing.worst.thread, [line.thread.tid for line in screen.listing.listed]
+    make = Opened()
+    app = SchedtopApp(GivenSource(), on_demand=OnDemand(make_offcpu=make))
+    async with app.run_test(size=(120, 40)) as pilot:
+        own = OffCpuScreen(make, Path("."), lambda subject: None, own_pid=worst.tgid)
+        await app.push_screen(own)
+        await until(pilot, lambda: bool(own.listing.listed))
+        assert worst.tid in known and all(line.thread.tgid != worst.tgid for line in own.listing.listed)
+        assert own.listing.worst is None or own.listing.worst.thread.tgid != worst.tgid
+        await pilot.press("i")
+        await until(pilot, lambda: worst.tid in [line.thread.tid for line in own.listing.listed])
+        assert own.listing.worst is None or own.listing.worst.thread.tgid != worst.tgid
