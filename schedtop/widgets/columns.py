@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Generic, TypeVar
 
-from schedtop.widgets.strips import Span, fit
+from schedtop.widgets.strips import Span, clip, fit, width_of
 
 C = TypeVar("C")
 
@@ -19,6 +20,9 @@ NOTHING = frozenset(("0", "0 ", "0.0", "0.00", "0 ns", "0 B", "0/s"))
 
 UNDIMMED = frozenset(("strong", "dim"))
 """The styles of columns of names, and of those that are dim anyway."""
+
+LEAST_NAME = 4
+"""A name is cut to no fewer cells for the sake of its number."""
 
 AIR_MOST = 5
 """Cells of air that a column gets at most where the width is larger than all columns can use."""
@@ -104,7 +108,7 @@ def row_lines(placed: Placed[C], context: C, count: int) -> list[list[Span]]:
     runs: list[tuple[str | list[str], list[list[str]]]] = []
     for column, width in placed:
         cells = column.cells(context)
-        texts = [fit(text, width, column.right) for text in cells]
+        texts = [fit(fewer_words(text, width), width, column.right) for text in cells]
         styles = _cell_styles(column, context, cells)
         if runs and runs[-1][0] == styles:
             runs[-1][1].append(texts)
@@ -121,6 +125,23 @@ def row_lines(placed: Placed[C], context: C, count: int) -> list[list[Span]]:
             else:
                 line.append((text, style))
     return lines
+
+
+_NAMED = re.compile(r"(.+) \((?:(\d+)(?:, )?)?([^()]*)\)(.*)", re.DOTALL)
+"""`name (tid, fifo 50) +2`: the number and what else is in parentheses may both be missing."""
+
+
+def fewer_words(text: str, width: int) -> str:
+    """A cell that is too long for its width, without what is beside the number in parentheses; then the name gives way.
+
+    A name that is cut still tells a task beside its number, and not the other way round.
+    """
+    if len(text) <= width or not (found := _NAMED.fullmatch(text)):
+        return text
+    name, number, _, rest = found.groups()
+    end = f" ({number}){rest}" if number else rest
+    room = width - width_of(end)
+    return f"{clip(name, room)}{end}" if room >= LEAST_NAME else text
 
 
 def _cell_styles(column: Column[C], context: C, cells: Sequence[str]) -> str | list[str]:

@@ -424,8 +424,8 @@ async def test_tasks_show_run_delay_as_a_bar_and_the_unit_of_a_process(make_view
         return replace(frame, tasks=rows, cgroups={5: "/system.slice/web.service"})
 
     row, thread = (await shown(TasksPane(), make_view(frames=1, change=change))).splitlines()[2:4]
-    assert "web.service" in row and "700 server" not in row
-    assert "700 server" in thread
+    assert "web.service" in row and "server (700)" not in row
+    assert "server (700)" in thread
     assert "━" * 8 in row.strip("┃") and "━━ " in thread and "━━━" not in thread.strip("┃")
 
 

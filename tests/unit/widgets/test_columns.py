@@ -8,7 +8,7 @@ import pytest
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.panes.levels import busy_styles, delay_styles, wait_styles
-from schedtop.widgets.columns import Column, place, row_lines
+from schedtop.widgets.columns import Column, fewer_words, place, row_lines
 
 Values = Sequence[int]
 
@@ -65,3 +65,31 @@ def test_run_delay_is_coloured_by_its_share_of_the_time() -> None:
 
 def test_a_busy_cpu_is_bright_and_no_notice() -> None:
     assert busy_styles([None, 0.0, 0.049, 0.05, 0.89, 0.9]) == ["", "dim", "dim", "", "", "text"]
+
+
+@pytest.mark.parametrize(
+    ("width", "told"),
+    [
+        (25, "video (9887, fifo 50) +2"),
+        (23, "video (9887) +2"),
+        (15, "video (9887) +2"),
+        (14, "vid… (9887) +2"),
+        # No name would be left: it is cut at the end.
+        (13, "video (9887, fifo 50) +2"),
+    ],
+)
+def test_a_long_cell_keeps_the_number_of_its_task(width: int, told: str) -> None:
+    assert fewer_words("video (9887, fifo 50) +2", width) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "told"),
+    [
+        ("100 % video (fifo 50)", 16, "100 % video"),
+        ("odd (name) (12, rr 7)", 15, "odd (name) (12)"),
+        ("docker 4f5ab1c09d3e", 10, "docker 4f5ab1c09d3e"),
+        ("", 0, ""),
+    ],
+)
+def test_other_long_cells(text: str, width: int, told: str) -> None:
+    assert fewer_words(text, width) == told

@@ -16,7 +16,7 @@ from schedtop.history.view import View
 from schedtop.model.folding import FOLDS
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.cpus.forms import Form, Picture, folded, gridded, listed, mean_busy
-from schedtop.panes.scheduler.cpus.order import FORMS, fitting_form, is_sorted, order_words, value_text
+from schedtop.panes.scheduler.cpus.order import FORMS, fitting_form, full_text, is_sorted, order_words
 from schedtop.panes.scheduler.cpus.rows import COLUMNS, EXPLAINED
 from schedtop.panes.scheduler.cpus.trend import MEASURES, Measure, next_measure
 from schedtop.widgets.strips import Span, Spans
@@ -105,7 +105,7 @@ class CpusPane(Pane[View]):
         picture = Picture.of(view, ids, self._measure_of(view), (0, 0), -1)
         spans: list[Span] = [(f"{mean_busy(view.frame, ids)} %", "busy")]
         if (worst := picture.worst) is not None and len(ids) > 1:
-            spans.append((f" CPU {worst} {value_text(picture.ranking, picture.values[worst])}", "text"))
+            spans.append((f" CPU {worst} {full_text(picture.ranking, picture.values[worst])}", "text"))
         return spans
 
     def view_lines(self, view: View) -> Sequence[Spans]:

@@ -258,9 +258,16 @@ class OverTimePane(Pane[View]):
         longest_ns = longest_in(throttled, column)
         quota = throttled_words(longest_ns, own, view.settings.shown_filter.cpus or None)
         full = _numbers(waits, span_ns, clock, view.frame.threshold_ns, quota)
-        if sum(map(spans_width, full[:4])) + 3 * len(SEPARATOR[0]) <= self.inner.width:
-            return whole_parts(full, self.inner.width, SEPARATOR)
-        return whole_parts(_short_numbers(waits, clock, longest_ns), self.inner.width, (" ", "text"))
+        short = (_short_numbers(waits, clock, longest_ns, named=named) for named in (True, False))
+        forms: list[tuple[list[list[Span]], int, Span]] = [
+            (full, len(PERCENTILES) + 2, SEPARATOR),
+            (full, len(PERCENTILES) + 2, ("  ", "text")),
+            *((parts, len(parts), (" ", "text")) for parts in short),
+        ]
+        for parts, needed, between in forms:
+            if sum(map(spans_width, parts[:needed])) + (needed - 1) * len(between[0]) <= self.inner.width:
+                break
+        return whole_parts(parts, self.inner.width, between)
 
     def _set_titles(self, view: View) -> None:
         detail = " · ".join(text for text in (scope(view), self.time.scale_words) if text)
@@ -293,12 +300,12 @@ def _numbers(waits: Histogram, span_ns: int, clock: str, threshold_ns: int, quot
     return parts
 
 
-def _short_numbers(waits: Histogram, clock: str, throttled_ns: int) -> list[list[Span]]:
-    """The same for a narrow pane."""
+def _short_numbers(waits: Histogram, clock: str, throttled_ns: int, *, named: bool) -> list[list[Span]]:
+    """The same for a narrow pane; `named`: with the names of the percentiles beside their marks."""
     parts: list[list[Span]] = [[(f"▲{clock}", "key")]] if clock else []
     for mark, name, ratio in PERCENTILES:
         text = format_brief_ns(waits.percentile_ns(ratio))
-        parts.append([(mark, "strong"), ("" if clock else name, "dim"), (f" {text}" if not clock else text, "strong")])
+        parts.append([(mark, "strong"), (f"{name} " if named else "", "dim"), (text, "strong")])
     parts.append([("max ", "dim"), (format_brief_ns(waits.max_ns if waits.count else None), "strong")])
     if throttled_ns:
         parts.append([(f"{THROTTLED_MARK}{format_brief_ns(throttled_ns)}", "throttled")])

@@ -19,6 +19,9 @@ MARGIN = 7
 
 DECADES_LEAST = 3
 
+LABEL_CELLS = len("100 µs") + 1
+"""Of a time under the axis, with a gap."""
+
 LEAST_MIRRORED = 4
 """With fewer lines, two halves around an axis show nothing."""
 
@@ -171,6 +174,8 @@ def _labels(limits: tuple[int, int], columns: int, threshold_ns: int) -> list[Sp
         taken = range(start - 1, start + len(text) + 1)
         spans = [("", "head"), (text, "notice")]
     for decade in range(limits[0], limits[1] + 1):
+        if decade % _step(limits, columns):
+            continue
         text_at = _decade_text(decade)
         first = MARGIN + _column(decade, limits, columns) - len(text_at) // 2
         first = min(first, len(cells) - len(text_at))
@@ -181,6 +186,11 @@ def _labels(limits: tuple[int, int], columns: int, threshold_ns: int) -> list[Sp
         return [("".join(cells), "head")]
     before, after = "".join(cells[: taken.start + 1]), "".join(cells[taken.stop - 1 :])
     return [(before, "head"), spans[1], (after, "head")]
+
+
+def _step(limits: tuple[int, int], columns: int) -> int:
+    """Each decade is labelled, or each second or third where there is no room: not those that happen to fit."""
+    return next((step for step in (1, 2) if step * columns >= LABEL_CELLS * (limits[1] - limits[0])), 3)
 
 
 def _decade_text(decade: int) -> str:

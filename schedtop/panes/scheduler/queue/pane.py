@@ -20,7 +20,7 @@ from schedtop.widgets.strips import Span, Spans, fit, side_by_side, whole_parts
 BESIDE = 60
 """From this width on the CPUs stand beside the histogram, else under it."""
 
-LABEL, SHARE, GUTTER = 8, 7, 2
+LABEL, SHARE, GUTTER = 8, 7, 4
 BOTH = 26
 """From this width on the chart tells the fair class, too."""
 
@@ -87,7 +87,7 @@ class QueuePane(Pane[View]):
         lines: list[Spans] = [_summary(queue, ids, width)]
         room = max(1, height - 1)
         if width >= BESIDE:
-            left = max(22, width * 2 // 5)
+            left = max(22, width * 2 // 5) + GUTTER - 2
             chart = _chart(queue, ids, left - GUTTER, room)
             cpus = self._cpu_lines(queue, ids, width - left, room)
             lines += side_by_side(chart, cpus, left - GUTTER, GUTTER)

@@ -69,7 +69,7 @@ COLUMNS: tuple[Column[QueueRows], ...] = explained(
         Column("cpu", 4, lambda context: [str(cpu) for cpu in context.ids], style="strong"),
         Column("avg", 5, lambda context: _means(context.whole)),
         Column("fair", 5, lambda context: _means(context.fair), rank=2, style="dim"),
-        Column("p99", 3, _p99, rank=1),
+        Column("p99", 4, _p99, rank=1),
         Column("max", 5, _longest, rank=3),
         Column("wait %", 6, _waiting),
         Column("", _BAR, _bars, right=False, rank=4, style="preemption"),

@@ -11,7 +11,8 @@ from textual.geometry import Size
 
 from schedtop.history.view import View
 from schedtop.model.groups import group_name
-from schedtop.panes.levels import NORMAL, NOTICE, Level, pressure_level, quota_level, steal_level
+from schedtop.model.rows import rows_where
+from schedtop.panes.levels import NORMAL, NOTICE, Level, cell_style, pressure_level, quota_level, steal_level
 from schedtop.panes.pane import Pane
 from schedtop.panes.percent import percent
 from schedtop.panes.scheduler.steal.capacity import (
@@ -40,6 +41,8 @@ CELL_VALUE = 5
 LEAST_PLOT, MOST_PLOT = 2, 9
 LEAST_BELOW = 5
 """Lines left for the table and the CPUs below the plots."""
+LEAST_TABLE = 2
+CELLS_HEAD = "steal % of each CPU"
 
 
 class StealPane(Pane[View]):
@@ -104,7 +107,7 @@ class StealPane(Pane[View]):
         width, height = self.inner
         below = self._below(view, width)
         cells = _Cells.of(view, width)
-        count = len(below) + (cells.rows + bool(below) if cells.rows else 0)
+        count = len(below) + (cells.rows + 1 if cells.rows else 0)
         notes = self._notes(view, width)
         each = min(MOST_PLOT, (height - len(notes) - 1 - min(count, LEAST_BELOW)) // len(SERIES))
         if each >= LEAST_PLOT:
@@ -113,14 +116,15 @@ class StealPane(Pane[View]):
             lines = [*self._short_lines(view, width), *_worst_line(view, width), *notes]
         shown = max(0, height - len(lines))
         if below and shown < count:
-            # No room for an empty line.
-            below, count = below[1:], count - 1
+            # No room for an empty line, nor for a header without a row: a line above names the worst.
+            kept = below[1:] if shown >= LEAST_TABLE else []
+            below, count = kept, count - len(below) + len(kept)
         self.total_rows = count
         self.top = max(0, min(self.top, count - shown))
         more = self.top + shown < count
         self.set_title(_scope(view), "↓ more" if more else "")
         if cells.rows:
-            below = [*below, *([[]] if below else []), *cells.lines(self.top + shown - len(below))]
+            below = [*below, [(CELLS_HEAD, "head")], *cells.lines(self.top + shown - len(below))]
         return [*lines, *below[self.top : self.top + shown]]
 
     def _short_lines(self, view: View, width: int) -> list[Spans]:
@@ -181,8 +185,10 @@ class StealPane(Pane[View]):
 
     def _below(self, view: View, width: int) -> list[Spans]:
         """What scrolls above the steal of each CPU: the groups with a quota, where there is room for a table."""
-        if width >= WIDE and len(view.frame.throttling):
-            return [[], *quota_lines(view.frame.throttling, view.frame.cgroups, width)]
+        groups = view.frame.throttling
+        groups = rows_where(groups, (groups["periods"] > 0) | (groups["pressure_ns"] > 0))
+        if width >= WIDE and len(groups):
+            return [[], *quota_lines(groups, view.frame.cgroups, width)]
         return []
 
 
@@ -287,7 +293,8 @@ class _Cells:
                 ratio = None if value != value else value
                 level = steal_level(ratio)
                 line.append((fit(f"CPU {cpu}", self.label), "dim"))
-                line.append((fit(f"{_short(ratio)}{level.sign}", CELL_VALUE, right=True), level.style))
+                share = fit(f"{_short(ratio)}{level.sign}", CELL_VALUE, right=True)
+                line.append((share, cell_style(level) or level.style))
                 line.append((" ", "text"))
             lines.append(line)
         return lines

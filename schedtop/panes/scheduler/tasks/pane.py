@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.geometry import Size
 
-from schedtop.base.units import NS_PER_S
+from schedtop.base.units import NS_PER_S, format_ns
 from schedtop.history.sorting import TASK_SORTS, sort_tasks
 from schedtop.history.view import View
 from schedtop.model.groups import container_ids, group_tasks
@@ -129,7 +129,9 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
     def view_glance(self, view: View) -> Spans:
         if not len(view.tasks):
             return [("none", "dim")]
-        return [(steady(text(view.tasks[0]["comm"])), "strong")]
+        first, key = view.tasks[0], view.settings.task_sort
+        spans: Spans = [(steady(text(first["comm"])), "strong")]
+        return [*spans, (f" {format_ns(int(first[key]))}", "text")] if key.endswith("_ns") else spans
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         filtered = f" of {len(view.frame.tasks)}" if view.settings.shown_filter else ""

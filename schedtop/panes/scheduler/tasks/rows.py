@@ -78,7 +78,8 @@ def _processes(context: TaskRows) -> list[str]:
         *(context.rows[name].tolist() for name in ("tid", "tgid", "cgroup_id")), context.names("process"), strict=True
     )
     return [
-        f"{tgid} {name}" if tid != tgid else _unit(context.cgroups.get(cgroup, "")) for tid, tgid, cgroup, name in rows
+        f"{name} ({tgid})" if tid != tgid else _unit(context.cgroups.get(cgroup, ""))
+        for tid, tgid, cgroup, name in rows
     ]
 
 
@@ -189,11 +190,11 @@ MEANINGS = {
     "group": "the process, cgroup, container or pid namespace",
     "tasks": "how many threads it has in the window",
     "tid": "the number of the thread",
-    "process or unit": "of a thread, the number and name of its process; of a process, its container or systemd unit",
+    "process or unit": "of a thread, the name and number of its process; of a process, its container or systemd unit",
     "": "run delay as a bar; the longest one is that of the task that lost most",
     "CPU": "where it ran last",
     "run delay": "the sum of the time that it was ready to run but had no CPU: what it lost",
-    "longest": "the longest single wait that ended in the window; ◆: for a quota, which is no run delay",
+    "longest": "the longest single wait that ended in the window; ◆: for a quota, no run delay",
     "waits now": "▶ it waits at this moment, and for how long already",
     "wait now": "▶ how many of its threads wait at this moment",
     "p99": "one wait in a hundred is longer",
@@ -210,7 +211,7 @@ _LOST: tuple[Column[TaskRows], ...] = (
     Column(
         "run delay", 10, lambda context: context.durations("run_delay_ns"), sort="run_delay_ns", level=_delay_levels
     ),
-    Column("", BAR_CELLS, _delay_bars, right=False, rank=2, style="preemption", part="run_delay"),
+    Column("", BAR_CELLS, _delay_bars, right=False, rank=2, style="preemption", part="run_delay", level=_delay_levels),
     Column(
         "longest",
         8,

@@ -15,6 +15,9 @@ from schedtop.widgets.bars import EIGHTHS
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.strips import Span, steady, whole_parts
 
+LEAST_WITH_GAP = 3
+"""An interval of so many cells has a gap behind it."""
+
 TRIGGER, DAMAGE = "T", "×"
 PLAYED, AHEAD, HERE = "━", "─", "┃"
 DOUBLINGS = 8
@@ -80,7 +83,7 @@ class PlayerBar(Canvas, can_focus=False):
         """The track, neighbours of one style joined."""
         if self._track[0] != (room, len(self._damaged)):
             self._track = ((room, len(self._damaged)), self._markers(room))
-        here = self._cell(self._ends[self._position], room)
+        here = self._bar(self.entries[self._position], room)[-1]
         cells: list[Span] = []
         for cell, marker in enumerate(self._track[1]):
             span = marker or ((PLAYED, "busy") if cell < here else (AHEAD, "dim"))
@@ -97,15 +100,20 @@ class PlayerBar(Canvas, can_focus=False):
         heights = [0] * room
         for entry in self.entries:
             if entry.slow_waits:
-                cell = self._cell(entry.end_ns, room)
-                heights[cell] = max(heights[cell], wait_height(entry))
-        markers: list[Span | None] = [(EIGHTHS[height], "preemption") if height else None for height in heights]
+                for cell in self._bar(entry, room):
+                    heights[cell] = max(heights[cell], wait_height(entry))
+        markers: list[Span | None] = [(EIGHTHS[height], "raised") if height else None for height in heights]
         for cell in self._damaged_cells(room):
             markers[cell] = (DAMAGE, "notice")
         for event in self.happened:
             if event.kind == "trigger":
                 markers[self._cell(event.end_ns, room)] = (TRIGGER, "alarm")
         return markers
+
+    def _bar(self, entry: Entry, room: int) -> range:
+        """The cells of an interval: a short recording has several for each, the last of which is left free."""
+        before, end = (self._cell(ns, room) for ns in (entry.end_ns - entry.interval_ns, entry.end_ns))
+        return range(min(before + 1, end), end + (end - before < LEAST_WITH_GAP))
 
     def _damaged_cells(self, room: int) -> Iterator[int]:
         """Those of intervals that could not be read, and of the time that is missing where lines were left out."""
@@ -131,7 +139,7 @@ class PlayerBar(Canvas, can_focus=False):
         ]
         if entry.slow_waits:
             waits = f"{entry.slow_waits} slow wait{'s' * (entry.slow_waits != 1)}"
-            parts.append([(waits, "preemption"), (f", longest wait {format_ns(entry.max_wait_ns)}", "text")])
+            parts.append([(waits, "raised"), (f", longest wait {format_ns(entry.max_wait_ns)}", "text")])
         parts += [
             [(f"{event.kind} ", "dim"), (steady(event.text), "notice")]
             for event in self.happened

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from schedtop.base.histogram import BUCKETS, Histogram, bucket_index
 from schedtop.model.frame import merge
 from schedtop.panes.scheduler.latency.pane import columns_for, sure_spans
-from schedtop.panes.scheduler.latency.plot import LatencyPlot, decades, per_column
+from schedtop.panes.scheduler.latency.plot import MARGIN, LatencyPlot, decades, per_column
 from schedtop.panes.scheduler.steal.capacity import SERIES, STEAL, Past
 from schedtop.panes.scheduler.steal.pane import plot_lines
 from schedtop.widgets.columns import GAP, place, row_lines
@@ -155,3 +157,12 @@ def test_a_coarse_frame_fills_its_whole_time(make_view: MakeView) -> None:
     table = Past().table(coarse, 300)
     assert not np.isnan(table[:, -60:]).any()
     assert np.isnan(table[:, :-60]).all()
+
+
+@pytest.mark.parametrize(("columns", "labels"), [(90, "all"), (40, "each second"), (22, "each third")])
+def test_the_decades_that_are_labelled_have_one_distance(columns: int, labels: str) -> None:
+    lines = LatencyPlot().lines(Histogram.of([30, 900_000_000]), Histogram.empty(), MARGIN + columns, 8, 0, "all")
+    told = re.findall(r"\d+ [nµm]?s", "".join(text for text, _ in lines[-1]))
+    every = [f"{number} {unit}" for unit in ("ns", "µs", "ms") for number in (1, 10, 100)] + ["1 s"]
+    step = {"all": 1, "each second": 2, "each third": 3}[labels]
+    assert told == [text for power, text in enumerate(every) if power % step == 0 and power]
