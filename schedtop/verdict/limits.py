@@ -29,6 +29,7 @@ COVERED_SHARE = 0.5  # of less than half of a wait, the blockers known need not 
 KNOWN_RATIO = 0.95  # up to here, how much of a wait is known is said; beyond, the rest is rounding and clocks
 RT_LIMIT_RATIO = 0.9  # of what real-time tasks may run: then the limit is what lets others run at all
 VICTIM_SHARE = 0.1  # a task that waited for less of it is a bystander
+MOVED_SHARE = 0.02  # and one with less is not worth a move: a service among hogs may be below the above
 FEW_VICTIMS = 2  # so many have names in the headline
 STORM_VICTIMS = 8  # a task that wakes fewer is an ordinary waker
 

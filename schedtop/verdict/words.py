@@ -21,6 +21,7 @@ from schedtop.verdict.limits import (
     IDLE,
     KNOWN_RATIO,
     MISSING_SHARE,
+    MOVED_SHARE,
     NOTABLE_SHARE,
     NOTABLE_SLICES,
     QUOTA_NOTICE,
@@ -58,6 +59,9 @@ MOST_SHARES = 3
 """Of so many causes the shares are told."""
 
 LEAST_THRESHOLD_NS = 10 * NS_PER_US
+
+KTHREADD_TGID = 2
+"""What starts all other threads of the kernel, of any boot."""
 
 LOW_NICE, LEAST_NICE = 10, 19
 """What a task is reniced to that others wait for: a tenth of the weight of nice 0, and next to none."""
@@ -223,17 +227,29 @@ def task_names(parts: Sequence[Part]) -> str:
     return f"{len(parts)} tasks (most: {parts[0].words})"
 
 
-def widen_words(f: Facts, victims: Sequence[Part]) -> tuple[str, str]:
-    """What to do about the affinity, and the command in it, which moves one of these tasks."""
-    more = f" (and {counted(len(victims) - 1, 'other')})" if len(victims) > FEW_VICTIMS else ""
-    # What runs little disturbs nobody where it goes, and is rather what is missed than a hog is.
-    ran = dict.fromkeys((victim.tid for victim in victims), 0)
+def widen_words(f: Facts, victims: Sequence[Part], waiting: Sequence[Part]) -> tuple[str, str]:
+    """What to do about the affinity, and the command in it, which moves one of the tasks that are `waiting`.
+
+    The `victims` are those of them that wait most, of which the headline tells.
+    """
+    ran = dict.fromkeys((part.tid for part in (*victims, *waiting)), 0)
     own = rows_where(f.frame.tasks, np.isin(f.frame.tasks["tid"], list(ran)))
     for tid, run_ns in zip(own["tid"].tolist(), own["run_ns"].tolist(), strict=True):
         ran[tid] += run_ns
-    most = max(ran.values())
-    light = [victim for victim in victims if 2 * ran[victim.tid] <= most]
-    command = f"taskset -cp {cpus_text(f.frame.cpus.ids)} {steadiest(light or victims).tid}"
+    # Those of CPUs have an affinity that nobody may change.
+    kernels = set(own["tid"][own["parent_tgid"] == KTHREADD_TGID].tolist())
+    most, whole = max(ran.values()), sum(part.ns for part in waiting)
+    # What runs little disturbs nobody where it goes, and is rather what is missed than a hog is.
+    light = [
+        part
+        for part in waiting
+        if 2 * ran[part.tid] <= most and part.tid not in kernels and part.ns >= MOVED_SHARE * whole
+    ]
+    moved = steadiest(light or [victim for victim in victims if victim.tid not in kernels] or victims)
+    command = f"taskset -cp {cpus_text(f.frame.cpus.ids)} {moved.tid}"
+    if moved.tid not in {victim.tid for victim in victims}:
+        return f"Widen the affinity of {moved.name}: {command}", command
+    more = f" (and {counted(len(victims) - 1, 'other')})" if len(victims) > FEW_VICTIMS else ""
     return f"Widen the affinity: {command}{more}", command
 
 

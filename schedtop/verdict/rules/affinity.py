@@ -32,11 +32,11 @@ def pinned(f: Facts) -> Finding | None:
     if not f.slow.main_is(Explanation.PINNED):
         return None
     rows, cpu = on_worst_cpu(f.slow.of(Explanation.PINNED))
-    victims = main_victims(rows)
+    victims, waiting = main_victims(rows), victims_of(rows)
     rows = rows_where(rows, np.isin(rows["tid"], [victim.tid for victim in victims]))
     rival = rival_of(rows, victims)
     if rival:
-        return _behind(f, cpu, rows, victims, rival)
+        return _behind(f, cpu, rows, victims, waiting, rival)
     headline = f"CPU {cpu}: {task_names(victims)} {verb(len(victims), 'is', 'are')} pinned to "
     headline += "it" if (rows["allowed_cpus"] == 1).all() else "some CPUs"
     if len(victims) > 1 and among_share(rows, victims) >= MAIN_SHARE:
@@ -46,17 +46,17 @@ def pinned(f: Facts) -> Finding | None:
         headline += f" (p99 {format_ns(p99)})"
     hidden = hidden_words(f, victims, crowd=len(victims) > FEW_VICTIMS)
     evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *blocker_words(rows), *context_words(f), *hidden)
-    return Finding(f"{headline}; {idle_words(f, rows)}", evidence, *widen_words(f, victims))
+    return Finding(f"{headline}; {idle_words(f, rows)}", evidence, *widen_words(f, victims, waiting))
 
 
-def _behind(f: Facts, cpu: int, rows: Rows, victims: list[Part], rival: Part) -> Finding:
+def _behind(f: Facts, cpu: int, rows: Rows, victims: list[Part], waiting: list[Part], rival: Part) -> Finding:
     """The same where they wait behind one task, which may run elsewhere or not."""
     tasks = f"{task_names(victims)} {verb(len(victims), 'is', 'are')}"
     waits = f"{share_words(rows, rival)} of {verb(len(victims), 'its', 'their')} waits, {up_to_words(rows)}"
     headline = f"CPU {cpu}: {tasks} pinned behind {rival.words} for {waits}; {idle_words(f, rows)}"
     hidden = hidden_words(f, victims, crowd=False)
     evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *context_words(f), *hidden)
-    return Finding(headline, evidence, *widen_words(f, victims))
+    return Finding(headline, evidence, *widen_words(f, victims, waiting))
 
 
 def not_balanced(f: Facts) -> Finding | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from schedtop.base.units import format_ns
-from schedtop.model.rows import Rows, text
+from schedtop.model.rows import Rows, rows_where, text
 from schedtop.model.sched_class import treatment
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import PRESSURE_NOTICE, ROOM
-from schedtop.verdict.parts import waiters
+from schedtop.verdict.parts import Part, waiters
 from schedtop.verdict.phrases import counted, percent, task_words, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
@@ -36,7 +36,7 @@ def turns(f: Facts) -> Finding | None:
         how = f" and {_wait_words(f)}"
     victims = waiters(tasks)
     evidence = (*_turns_words(f, tasks), *context_words(f), *hidden_words(f, victims))
-    return Finding(_pinned_words(f, how, most), evidence, *widen_words(f, victims))
+    return Finding(_pinned_words(f, how, most), evidence, *widen_words(f, victims, _waiting(f)))
 
 
 def turns_by_sums(f: Facts) -> Finding | None:
@@ -46,7 +46,14 @@ def turns_by_sums(f: Facts) -> Finding | None:
         return None
     evidence = (*delay_words(f), *context_words(f), *f.sums.lacks)
     headline = _pinned_words(f, f" and {_wait_words(f)}", most)
-    return Finding(headline, evidence, *widen_words(f, waiters(f.delayed.tasks)), level=f.level)
+    return Finding(headline, evidence, *widen_words(f, waiters(f.delayed.tasks), _waiting(f)), level=f.level)
+
+
+def _waiting(f: Facts) -> list[Part]:
+    """All that is pinned to that CPU and waits, the longest first: also what waits less than the delayed tasks."""
+    tasks = f.tasks_there
+    tasks = rows_where(tasks, (tasks["last_cpu"] == f.delayed.cpu) & (tasks["allowed_cpus"] == 1))
+    return sorted(waiters(rows_where(tasks, tasks["run_delay_ns"] > 0)), key=lambda part: -part.ns)
 
 
 def _pinned_beside(f: Facts) -> int | None:

@@ -44,6 +44,20 @@ def test_of_pinned_tasks_the_one_is_moved_that_runs_little() -> None:
     assert command(500, 300) == command(300, 500) == "taskset -cp 0-1 101"
 
 
+def test_a_service_that_waits_a_little_among_hogs_is_moved_and_no_thread_of_a_cpu_is() -> None:
+    def action(share_ms: int, parent: int = 1) -> str:
+        rows = pinned()
+        rows["tid"][0], rows["comm"][0], rows["wait_ns"][0] = 7, b"api", share_ms * MS
+        known = [tasks(tid=101, run_ns=480 * MS), tasks(tid=102, run_ns=480 * MS)]
+        return judged(
+            frame(rows, tasks=np.concatenate((*known, tasks(tid=7, run_ns=10 * MS, parent_tgid=parent))))
+        ).action
+
+    assert action(20) == "Widen the affinity of api: taskset -cp 0-1 7"
+    assert action(2) == "Widen the affinity: taskset -cp 0-1 101", "hardly waits"
+    assert action(20, parent=2) == "Widen the affinity: taskset -cp 0-1 101", "of the kernel"
+
+
 def test_tasks_that_wait_about_as_long_keep_their_places() -> None:
     """The headline, and what is to be typed, name the same tasks in each second."""
 
