@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
+from schedtop.base.breath import keep_on
 from schedtop.model.rows import Rows
 from schedtop.sources.kernel import bpf_syscall as calls
 
@@ -22,13 +24,14 @@ class HashReader:
         self._values: Bytes = np.empty(0, np.uint8)
         self._look_up = calls.LookUp(fd)
 
-    def all(self) -> Rows:
-        """All values, in any order (kernel 5.6 and later)."""
+    def all(self, breathe: Callable[[], object] = keep_on) -> Rows:
+        """All values, in any order (kernel 5.6 and later); `breathe` is called in between."""
         if self._keys is None:
             # Memory of that size is the system's until it is first written: what is never filled costs nothing.
             self._keys = np.empty(self._entries * self._key_bytes, np.uint8)
             self._values = np.empty(self._entries * self._dtype.itemsize, np.uint8)
-        count = calls.lookup_batch(self._fd, self._keys.ctypes.data, self._values.ctypes.data, self._entries)
+        places, sizes = (self._keys.ctypes.data, self._values.ctypes.data), (self._key_bytes, self._dtype.itemsize)
+        count = calls.lookup_batch(self._fd, *places, sizes, self._entries, breathe)
         return np.frombuffer(self._values[: count * self._dtype.itemsize].tobytes(), self._dtype)
 
     def some(self, keys: list[bytes]) -> Rows:

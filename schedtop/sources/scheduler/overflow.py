@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
+from schedtop.base.breath import keep_on
 from schedtop.model.rows import Integers, Rows, rows_where, take_rows
 from schedtop.sources.kernel import bpf_syscall as calls
 from schedtop.sources.kernel.constants import SCHEDULER
@@ -23,11 +26,14 @@ class OverflowReader:
         self._rows: Rows = np.zeros(0, [("tid", "<u4")])
         self._over: set[tuple[int, int]] = set()
 
-    def read(self, inserted: int, epoch: int, running_tids: Integers) -> Rows:
-        """Its rows; `inserted`: how many were ever put into it. Without a new one an empty map is not read."""
+    def read(self, inserted: int, epoch: int, running_tids: Integers, breathe: Callable[[], object] = keep_on) -> Rows:
+        """Its rows; `inserted`: how many were ever put into it. Without a new one an empty map is not read.
+
+        `breathe` is called while it is read.
+        """
         if inserted == self._inserted and not len(self._rows):
             return self._rows
-        self._inserted, rows = inserted, self._values.all()
+        self._inserted, rows = inserted, self._values.all(breathe)
         names = list(zip(rows["tid"].tolist(), rows["start_ns"].tolist(), strict=True))
         over = {names[at] for at in np.flatnonzero(self._are_over(rows, epoch, running_tids)).tolist()}
         removed = over & self._over

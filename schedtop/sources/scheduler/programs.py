@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from schedtop.base.breath import keep_on
 from schedtop.base.units import NS_PER_S
 from schedtop.model.rows import Rows
 from schedtop.sources.host.pid_numbers import highest_tid
@@ -155,6 +157,8 @@ class Programs(Loader):
         super().__init__(compiled, front_end.hooks, optional=(SAMPLER,))
         self._hashes: dict[str, HashReader] = {}
         self.sampled_cpus: tuple[int, ...] = ()
+        self.breathe: Callable[[], object] = keep_on
+        """Called while a large map is read."""
         with self._opening():
             self._create_maps({} if groups else {"groups": 1})
             self._map()
@@ -193,7 +197,7 @@ class Programs(Loader):
         One that is over and was returned by the call before is taken out of the map: nothing else ever is.
         """
         inserted, epoch = int(np.add.reduce(self.cpus["overflowed"])), int(self.config["epoch"][0])
-        return self._overflow.read(inserted, epoch, self.cpus["current_tid"])
+        return self._overflow.read(inserted, epoch, self.cpus["current_tid"], self.breathe)
 
     def pairs(self, keys: list[bytes] | None) -> Rows:
         """The pairs of victim and other task of those keys that are there still, as rows of `struct pair`.
@@ -233,7 +237,7 @@ class Programs(Loader):
         return sum(self._info(name).run_ns() for name in self._hooks)
 
     def _values(self, name: str) -> Rows:
-        return self._hash(name).all()
+        return self._hash(name).all(self.breathe)
 
     def _hash(self, name: str) -> HashReader:
         if name not in self._hashes:

@@ -124,6 +124,7 @@ class LiveSource:
         self._last_read_ns = 0
         self._breath = Breath()
         self._programs = Programs(front_end, compiled, self.threshold_ns, self._groups)
+        self._programs.breathe = self._breath.take
         if why := self._programs.refused.get(SAMPLER):
             self._unavailable = MappingProxyType({**self._unavailable, "queue": why})
         self._programs.config["epoch"], self._programs.config["interval_ns"] = self._epoch, self.interval_ns

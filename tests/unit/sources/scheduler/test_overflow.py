@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -24,7 +26,7 @@ class Entries:
         self.rows: Rows = np.zeros(1, SLOT)
         self.rows[0]["tid"], self.rows[0]["start_ns"] = 21, 50
 
-    def all(self) -> Rows:
+    def all(self, breathe: Callable[[], object]) -> Rows:
         """As HashReader has it."""
         return self.rows
 
