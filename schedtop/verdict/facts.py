@@ -16,6 +16,7 @@ from schedtop.model.rows import Rows
 from schedtop.verdict.limits import (
     ALARM_LOAD,
     BUSY,
+    CHOSEN_SHARE,
     DELAY_LOAD,
     DELAYED_SHARE,
     LITTLE_LOAD,
@@ -226,9 +227,13 @@ def _waits(view: View) -> tuple[SlowWaits, Delayed]:
 
 
 def _delayed(view: View, slow: SlowWaits, among: Rows) -> Delayed:
+    """Of chosen tasks also those that wait as long as they run, and no less than a service notices."""
     frame, delays = view.frame, among["run_delay_ns"]
-    tasks = among[delays >= DELAYED_SHARE * frame.interval_ns]
-    little = int(delays.sum()) < DELAY_LOAD * frame.interval_ns
+    much, little = delays >= DELAYED_SHARE * frame.interval_ns, int(delays.sum()) < DELAY_LOAD * frame.interval_ns
+    if view.settings.shown_filter.names_tasks:
+        much |= (delays >= CHOSEN_SHARE * frame.interval_ns) & (delays >= among["run_ns"])
+        little = False
+    tasks = among[much]
     if slow.enough or "tasks" in frame.unavailable or not len(tasks) or little:
         return Delayed(tasks[:0], 0, 0.0)
     cpu = int(np.argmax(np.bincount(np.maximum(tasks["last_cpu"], 0), tasks["run_delay_ns"])))

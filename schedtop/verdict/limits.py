@@ -19,6 +19,7 @@ ALARM_LOAD = 0.5  # half a task that always waits: a CPU's worth of work is late
 QUIET_NS = 100_000  # waits up to here are the price of a switch: of longer ones the kernel side keeps the blockers
 STARVED_NS = NS_PER_S  # longer than any slice or period, and when real-time tasks must let others run
 DELAYED_SHARE = 0.1  # a task that waits a tenth of the time notices
+CHOSEN_SHARE = 0.05  # of one that somebody asks about, if it waits as long as it runs
 DELAY_LOAD = 0.2  # and so much waiting altogether is more than wakeups make
 PRESSURE_SPAN_NS = 10 * NS_PER_S  # the kernel brings it up to date every 2 s: shorter spans jump
 PRESSURE_NOTICE = 0.2  # wakeups alone make some; this is more

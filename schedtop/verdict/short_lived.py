@@ -97,8 +97,16 @@ def _named(rows: Rows) -> tuple[Rows, tuple[str, str]]:
     starter = by_parent(rows)[0]
     own = rows_where(rows, rows["parent"] == starter.comm)
     if starter.comm and int(own["run_ns"].sum()) >= MAIN_SHARE * whole:
-        return own, (counted(len(by_command(own)), "command"), _starters(own))
+        return own, (_commands(own), _starters(own))
     return rows, (counted(len(commands), "command"), f", most often {command_name(commands[0])},")
+
+
+def _commands(rows: Rows) -> str:
+    """Their names, most often first; of more than three how many."""
+    commands = by_command(rows)
+    if len(commands) > MOST_NAMES:
+        return counted(len(commands), "command")
+    return ", ".join(command_name(command) for command in commands)
 
 
 def _often(rows: Rows, interval_ns: int) -> str:

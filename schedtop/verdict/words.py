@@ -27,7 +27,7 @@ from schedtop.verdict.limits import (
     QUOTA_NOTICE,
 )
 from schedtop.verdict.parts import Part, blockers_of, steadiest, waiters
-from schedtop.verdict.phrases import counted, percent, task_words
+from schedtop.verdict.phrases import counted, percent, task_words, verb
 
 EXPLANATION_WORDS = {
     Explanation.QUEUEING: "others on the CPU",
@@ -227,10 +227,10 @@ def task_names(parts: Sequence[Part]) -> str:
     return f"{len(parts)} tasks (most: {parts[0].words})"
 
 
-def widen_words(f: Facts, victims: Sequence[Part], waiting: Sequence[Part]) -> tuple[str, str]:
-    """What to do about the affinity, and the command in it, which moves one of the tasks that are `waiting`.
+def moved_of(f: Facts, victims: Sequence[Part], waiting: Sequence[Part]) -> Part:
+    """Which of the tasks that are `waiting` should run elsewhere, too; the `victims` are those that wait most.
 
-    The `victims` are those of them that wait most, of which the headline tells.
+    One that runs little: it disturbs nobody where it goes, and is rather what is missed than a hog is.
     """
     ran = dict.fromkeys((part.tid for part in (*victims, *waiting)), 0)
     own = rows_where(f.frame.tasks, np.isin(f.frame.tasks["tid"], list(ran)))
@@ -239,18 +239,25 @@ def widen_words(f: Facts, victims: Sequence[Part], waiting: Sequence[Part]) -> t
     # Those of CPUs have an affinity that nobody may change.
     kernels = set(own["tid"][own["parent_tgid"] == KTHREADD_TGID].tolist())
     most, whole = max(ran.values()), sum(part.ns for part in waiting)
-    # What runs little disturbs nobody where it goes, and is rather what is missed than a hog is.
     light = [
         part
         for part in waiting
         if 2 * ran[part.tid] <= most and part.tid not in kernels and part.ns >= MOVED_SHARE * whole
     ]
-    moved = steadiest(light or [victim for victim in victims if victim.tid not in kernels] or victims)
-    command = f"taskset -cp {cpus_text(f.frame.cpus.ids)} {moved.tid}"
-    if moved.tid not in {victim.tid for victim in victims}:
-        return f"Widen the affinity of {moved.name}: {command}", command
-    more = f" (and {counted(len(victims) - 1, 'other')})" if len(victims) > FEW_VICTIMS else ""
-    return f"Widen the affinity: {command}{more}", command
+    return steadiest(light or [victim for victim in victims if victim.tid not in kernels] or victims)
+
+
+def are_pinned(victims: Sequence[Part], moved: Part) -> str:
+    """`… are pinned`: the victims, and the one that the command is about, of many that one by name."""
+    named = victims if any(part.tid == moved.tid for part in victims) else [*victims, moved]
+    few = len(named) <= FEW_VICTIMS or len({part.comm for part in named}) <= FEW_VICTIMS
+    names = task_names(named) if few else f"{moved.words} and {counted(len(named) - 1, 'other')}"
+    return f"{names} {verb(len(named), 'is', 'are')} pinned"
+
+
+def widen_words(f: Facts, moved: Part) -> tuple[str, str]:
+    """What to do about the affinity of a task, and the command in it."""
+    return typed("Widen the affinity", f"taskset -cp {cpus_text(f.frame.cpus.ids)} {moved.tid}")
 
 
 def typed(reason: str, command: str) -> tuple[str, str]:
@@ -279,7 +286,7 @@ def renice_words(part: Part) -> str:
     """The command that gives a task less weight, or another class if weights do not count for it."""
     if part.treatment.sched_class in (SchedClass.RT, SchedClass.DEADLINE):
         return f"chrt -o -p 0 {part.tid}"
-    return f"renice -n {LOW_NICE if part.treatment.nice < LOW_NICE else LEAST_NICE} -p {part.tid}"
+    return f"renice -n {_less(part.treatment.nice)} -p {part.tid}"
 
 
 def quota_words(path: str, share: float) -> str:
@@ -318,16 +325,30 @@ def let_biggest_wait(tasks: Rows) -> tuple[str, str]:
     if 2 * int(gone["run_ns"].sum()) > int(own["run_ns"].sum()):
         starter, started = _with_most(gone, gone["parent"])
         numbers = np.unique(started["parent_tgid"]).tolist()
-        return typed(FEWER_PROCESSES, renice_named(starter, numbers[0] if len(numbers) == 1 else 0))
-    return typed("Let the biggest wait", renice_named(name))
+        return fewer_processes(tasks, starter, numbers[0] if len(numbers) == 1 else 0)
+    return typed("Let the biggest wait", renice_named(name, 0, int(own["nice"].min())))
 
 
-FEWER_PROCESSES = "Start fewer processes (keep workers), or let them wait"
+FEWER = "Start fewer processes (keep workers), or let them wait"
 
 
-def renice_named(name: bytes, tid: int = 0) -> str:
+def fewer_processes(tasks: Rows, comm: bytes, tgid: int) -> tuple[str, str]:
+    """What to do about what starts short-lived tasks, of name `comm` (`tgid` 0: several): they have its nice value."""
+    own = rows_where(tasks, (tasks["comm"] == comm) & (tasks["tid"] == tasks["tgid"]))
+    nice = int(own["nice"].min()) if len(own) else 0
+    if nice >= LEAST_NICE:
+        # All others go first as it is.
+        return typed("See what they are for, and start fewer", f"ps -o pid,ppid,args {tgid or pgrep_words(text(comm))}")
+    return typed(FEWER, renice_named(comm, tgid, nice))
+
+
+def renice_named(name: bytes, tid: int = 0, nice: int = 0) -> str:
     """The command that gives a task less weight; `tid` 0: all of that name, which is at most 15 characters long."""
-    return f"renice -n {LOW_NICE} -p {tid or pgrep_words(text(name))}"
+    return f"renice -n {_less(nice)} -p {tid or pgrep_words(text(name))}"
+
+
+def _less(nice: int) -> int:
+    return LOW_NICE if nice < LOW_NICE else LEAST_NICE
 
 
 def _biggest(tasks: Rows) -> tuple[bytes, Rows]:

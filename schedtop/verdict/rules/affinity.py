@@ -13,11 +13,13 @@ from schedtop.verdict.parts import Part, among_share, main_victims, on_worst_cpu
 from schedtop.verdict.phrases import verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
+    are_pinned,
     blocker_words,
     context_words,
     hidden_words,
     idle_words,
     move_words,
+    moved_of,
     share_words,
     slow_words,
     task_names,
@@ -37,7 +39,8 @@ def pinned(f: Facts) -> Finding | None:
     rival = rival_of(rows, victims)
     if rival:
         return _behind(f, cpu, rows, victims, waiting, rival)
-    headline = f"CPU {cpu}: {task_names(victims)} {verb(len(victims), 'is', 'are')} pinned to "
+    moved = moved_of(f, victims, waiting)
+    headline = f"CPU {cpu}: {are_pinned(victims, moved)} to "
     headline += "it" if (rows["allowed_cpus"] == 1).all() else "some CPUs"
     if len(victims) > 1 and among_share(rows, victims) >= MAIN_SHARE:
         headline += " and take turns"
@@ -46,17 +49,17 @@ def pinned(f: Facts) -> Finding | None:
         headline += f" (p99 {format_ns(p99)})"
     hidden = hidden_words(f, victims, crowd=len(victims) > FEW_VICTIMS)
     evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *blocker_words(rows), *context_words(f), *hidden)
-    return Finding(f"{headline}; {idle_words(f, rows)}", evidence, *widen_words(f, victims, waiting))
+    return Finding(f"{headline}; {idle_words(f, rows)}", evidence, *widen_words(f, moved))
 
 
 def _behind(f: Facts, cpu: int, rows: Rows, victims: list[Part], waiting: list[Part], rival: Part) -> Finding:
     """The same where they wait behind one task, which may run elsewhere or not."""
-    tasks = f"{task_names(victims)} {verb(len(victims), 'is', 'are')}"
+    moved = moved_of(f, victims, waiting)
     waits = f"{share_words(rows, rival)} of {verb(len(victims), 'its', 'their')} waits, {up_to_words(rows)}"
-    headline = f"CPU {cpu}: {tasks} pinned behind {rival.words} for {waits}; {idle_words(f, rows)}"
+    headline = f"CPU {cpu}: {are_pinned(victims, moved)} behind {rival.words} for {waits}; {idle_words(f, rows)}"
     hidden = hidden_words(f, victims, crowd=False)
     evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *context_words(f), *hidden)
-    return Finding(headline, evidence, *widen_words(f, victims, waiting))
+    return Finding(headline, evidence, *widen_words(f, moved))
 
 
 def not_balanced(f: Facts) -> Finding | None:

@@ -12,7 +12,6 @@ from schedtop.verdict.parts import Part, blockers_of, main_blocker, on_worst_cpu
 from schedtop.verdict.phrases import counted, percent, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
-    FEWER_PROCESSES,
     LIST_RUNNERS,
     UNLOAD_SCHED_EXT,
     biggest_name,
@@ -20,6 +19,7 @@ from schedtop.verdict.words import (
     biggest_words,
     blocker_words,
     context_words,
+    fewer_processes,
     hidden_words,
     let_biggest_wait,
     p99_words,
@@ -139,7 +139,7 @@ def _biggest(f: Facts) -> _Biggest:
     share = biggest_run_ns(tasks) / max(1.0, sum(f.busy.values()) * f.frame.interval_ns)
     if found and found.starter and found.named_share > share:
         evidence = f"biggest: {found.words} took {percent(found.named_share)} of the busy time"
-        action = typed(FEWER_PROCESSES, renice_named(found.starter.comm, found.starter.tgid))
+        action = fewer_processes(f.frame.tasks, found.starter.comm, found.starter.tgid)
         return _Biggest(found.words, found.named_share, (evidence,), action, ("short-lived",))
     action = let_biggest_wait(tasks)
     beside = f"; {percent(found.named_share)} is {found.words}" if found and not f.chosen else ""

@@ -13,11 +13,13 @@ from schedtop.verdict.parts import Part, waiters
 from schedtop.verdict.phrases import counted, percent, task_words, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
+    are_pinned,
     biggest_words,
     context_words,
     delay_words,
     hidden_words,
     look_closer,
+    moved_of,
     p99_words,
     task_names,
     typed,
@@ -34,9 +36,9 @@ def turns(f: Facts) -> Finding | None:
     how = f"{' and take turns' if len(tasks) > 1 else ''} (p99 {format_ns(p99)})"
     if f.slow.left_out:  # the percentile would be that of the tasks that asked to wait
         how = f" and {_wait_words(f)}"
-    victims = waiters(tasks)
-    evidence = (*_turns_words(f, tasks), *context_words(f), *hidden_words(f, victims))
-    return Finding(_pinned_words(f, how, most), evidence, *widen_words(f, victims, _waiting(f)))
+    evidence = (*_turns_words(f, tasks), *context_words(f), *hidden_words(f, waiters(tasks)))
+    moved = _moved(f)
+    return Finding(_pinned_words(f, moved, how, most), evidence, *widen_words(f, moved))
 
 
 def turns_by_sums(f: Facts) -> Finding | None:
@@ -45,15 +47,17 @@ def turns_by_sums(f: Facts) -> Finding | None:
     if most is None or f.sums is None:
         return None
     evidence = (*delay_words(f), *context_words(f), *f.sums.lacks)
-    headline = _pinned_words(f, f" and {_wait_words(f)}", most)
-    return Finding(headline, evidence, *widen_words(f, waiters(f.delayed.tasks), _waiting(f)), level=f.level)
+    moved = _moved(f)
+    headline = _pinned_words(f, moved, f" and {_wait_words(f)}", most)
+    return Finding(headline, evidence, *widen_words(f, moved), level=f.level)
 
 
-def _waiting(f: Facts) -> list[Part]:
-    """All that is pinned to that CPU and waits, the longest first: also what waits less than the delayed tasks."""
-    tasks = f.tasks_there
+def _moved(f: Facts) -> Part:
+    """Of all that is pinned to that CPU and waits, the one to move: it may wait less than the delayed tasks."""
+    tasks = f.view.tasks if f.names_tasks else f.tasks_there
     tasks = rows_where(tasks, (tasks["last_cpu"] == f.delayed.cpu) & (tasks["allowed_cpus"] == 1))
-    return sorted(waiters(rows_where(tasks, tasks["run_delay_ns"] > 0)), key=lambda part: -part.ns)
+    waiting = sorted(waiters(rows_where(tasks, tasks["run_delay_ns"] > 0)), key=lambda part: -part.ns)
+    return moved_of(f, waiters(f.delayed.tasks), waiting)
 
 
 def _pinned_beside(f: Facts) -> int | None:
@@ -64,10 +68,9 @@ def _pinned_beside(f: Facts) -> int | None:
     return max(idle, key=lambda cpu: idle[cpu])
 
 
-def _pinned_words(f: Facts, how: str, most: int) -> str:
-    victims = waiters(f.delayed.tasks)
-    tasks = f"{task_names(victims)} {verb(len(victims), 'is', 'are')}"
-    return f"CPU {f.delayed.cpu}: {tasks} pinned to it{how}; CPU {most} is {percent(f.idle[most])} idle"
+def _pinned_words(f: Facts, moved: Part, how: str, most: int) -> str:
+    tasks = are_pinned(waiters(f.delayed.tasks), moved)
+    return f"CPU {f.delayed.cpu}: {tasks} to it{how}; CPU {most} is {percent(f.idle[most])} idle"
 
 
 def waiting(f: Facts) -> Finding | None:

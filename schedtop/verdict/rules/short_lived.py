@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from schedtop.model.rows import rows_where
 from schedtop.model.waits import Explanation
 from schedtop.verdict.facts import Facts
-from schedtop.verdict.limits import QUOTA_NOTICE, SHORT_LIVED_SHARE
+from schedtop.verdict.limits import DELAYED_SHARE, QUOTA_NOTICE, SHORT_LIVED_SHARE
+from schedtop.verdict.parts import waiters
 from schedtop.verdict.phrases import percent
 from schedtop.verdict.rule import Finding
-from schedtop.verdict.slow import urgent
+from schedtop.verdict.short_lived import ShortLived
+from schedtop.verdict.slow import asks_to_wait, urgent
 from schedtop.verdict.words import (
-    FEWER_PROCESSES,
+    FEWER,
     context_words,
+    fewer_processes,
     p99_words,
-    renice_named,
     shares_words,
     slow_words,
     typed,
@@ -27,11 +32,22 @@ def short_lived(f: Facts) -> Finding | None:
     rows = f.slow.of(Explanation.QUEUEING)
     mixed = (f"of the slow waits: {shares_words(f)}",) if f.slow.enough and f.slow.main is None else ()
     evidence = (*found.evidence, *slow_words(f, rows), *mixed, *p99_words(f), *context_words(f, "short-lived"))
-    headline = f"{found.words} take {percent(found.named_share)} of the busy CPU time"
-    # A nice value passes on to children.
-    command = renice_named(found.starter.comm, found.starter.tgid) if found.starter else ""
-    action, command = typed(FEWER_PROCESSES, command)
+    headline = f"{found.words} take {percent(found.named_share)} of the busy CPU time{_meanwhile(f, found)}"
+    starter = found.starter
+    action, command = fewer_processes(f.frame.tasks, starter.comm, starter.tgid) if starter else typed(FEWER, "")
     return Finding(headline, evidence, action, command, level="" if f.slow.enough else "notice")
+
+
+def _meanwhile(f: Facts, found: ShortLived) -> str:
+    """Which of the other tasks waits most, if it notices: that is what somebody misses."""
+    tasks = f.frame.tasks
+    storm = {*f.view.short_lived["comm"].tolist(), found.starter.comm if found.starter else b""}
+    others = rows_where(tasks, ~np.isin(tasks["comm"], list(storm)) & (tasks["ended"] == 0) & ~asks_to_wait(tasks))
+    others = rows_where(others, others["run_delay_ns"] >= DELAYED_SHARE * f.frame.interval_ns)
+    if not len(others):
+        return ""
+    (most,) = waiters(others[np.argsort(-others["run_delay_ns"], kind="stable")[:1]])
+    return f"; {most.words} waits {percent(most.ns / max(1, f.frame.interval_ns))} of the time"
 
 
 def _to_blame(f: Facts) -> bool:

@@ -63,3 +63,15 @@ def test_pressure_of_slow_waits_that_are_over_is_not_told_again() -> None:
     alarm_first = [replace(pinned if second <= 4 else pressed, end_ns=second * NS_PER_S) for second in range(1, 16)]
     rules = [judge(History(HOST, alarm_first[:count]).view(ViewSettings())).rule for count in range(5, 16)]
     assert rules == ["calm"] * 9 + ["pressure"] * 2
+
+
+def test_a_chosen_task_that_waits_as_long_as_it_runs_is_no_good_news() -> None:
+    def rule(delay_ms: int, run_ms: int, words: str = "comm:api") -> str:
+        api = tasks(tid=7, comm=b"api", run_delay_ns=delay_ms * MS, run_ns=run_ms * MS, last_cpu=1, allowed_cpus=1)
+        return judged(frame(short_ns=2 * MS, tasks=api), words).rule
+
+    assert rule(60, 60) == "turns"
+    assert rule(60, 70) == "calm"
+    assert rule(49, 1) == "calm"
+    assert rule(120, 500) == "turns", "a tenth of the time"
+    assert rule(60, 60, "") == "calm", "of the whole host it is little"
