@@ -13,6 +13,7 @@ from schedtop.model.containers import is_within
 from schedtop.model.frame import Frame
 from schedtop.model.host import HIDDEN, INSIDE
 from schedtop.model.rows import Rows
+from schedtop.model.sched_class import SchedClass
 from schedtop.verdict.limits import (
     ALARM_LOAD,
     BUSY,
@@ -227,11 +228,15 @@ def _waits(view: View) -> tuple[SlowWaits, Delayed]:
 
 
 def _delayed(view: View, slow: SlowWaits, among: Rows) -> Delayed:
-    """Of chosen tasks also those that wait as long as they run, and no less than a service notices."""
+    """Of chosen tasks also those that wait as long as they run, and no less than a service notices.
+
+    A deadline task says itself what is too late.
+    """
     frame, delays = view.frame, among["run_delay_ns"]
     much, little = delays >= DELAYED_SHARE * frame.interval_ns, int(delays.sum()) < DELAY_LOAD * frame.interval_ns
     if view.settings.shown_filter.names_tasks:
-        much |= (delays >= CHOSEN_SHARE * frame.interval_ns) & (delays >= among["run_ns"])
+        late = (delays >= CHOSEN_SHARE * frame.interval_ns) & (delays >= among["run_ns"])
+        much |= late & (among["sched_class"] != SchedClass.DEADLINE)
         little = False
     tasks = among[much]
     if slow.enough or "tasks" in frame.unavailable or not len(tasks) or little:

@@ -80,7 +80,7 @@ def waiting(f: Facts) -> Finding | None:
     where = "" if f.queues_unknown else f"CPU {f.delayed.cpu}: "
     headline = f"{where}{task_names(waiters(f.delayed.tasks))} {_wait_words(f)}, in short turns"
     evidence = (*_turns_words(f, f.delayed.tasks), *p99_words(f), *context_words(f))
-    return Finding(headline, evidence, *typed("Lower the threshold to see why", look_closer(f)))
+    return Finding(headline, evidence, *typed("Lower the threshold (key -) to see why", look_closer(f)))
 
 
 def waiting_by_sums(f: Facts) -> Finding | None:
@@ -104,7 +104,7 @@ def pressure(f: Facts) -> Finding | None:
     if f.slow.enough or share is None:
         return None
     headline = f"Some task waits {percent(share)} of the time (PSI), but no wait is slow"
-    return Finding(headline, p99_words(f), *typed("Lower the threshold to see these waits", look_closer(f)))
+    return Finding(headline, p99_words(f), *typed("Lower the threshold (key -) to see these waits", look_closer(f)))
 
 
 def pressure_by_sums(f: Facts) -> Finding | None:

@@ -54,7 +54,7 @@ def _evidence(f: Facts, rows: Rows, quota: Quota | None, most: Part) -> Iterator
         yield "inferred from cpu.stat"
     if quota is None:
         yield "how often is not known yet"
-    yield f"most: {most.words} waited {format_ns(most.ns)}"
+    yield f"most: {most.words} waited {format_ns(most.ns)} for its quota"
     yield from slow_words(f, rows)
     if f.p99_ns is not None and f.p99_ns < f.frame.threshold_ns and not inferred:
         yield f"other waits are fine: p99 {format_ns(f.p99_ns)}"

@@ -5,7 +5,7 @@ import pytest
 
 from schedtop.model.rows import Rows
 from schedtop.model.sched_class import SchedClass
-from tests.unit.verdict.frames import MS, blocked, frame, judged, pinned, short_lived, waits
+from tests.unit.verdict.frames import MS, blocked, frame, judged, pinned, short_lived, tasks, waits
 
 
 def test_fork_storm_is_named_with_its_rate_and_parent() -> None:
@@ -93,3 +93,25 @@ def test_process_per_second_is_no_storm_beside_other_load() -> None:
     # Nor do they hide one.
     storm = np.concatenate([python, short_lived(800, MS, b"sed")])
     assert judged(frame(busy=(0.9, 0.9), short_lived=storm)).headline.startswith("sed ×800/s by make (12) take 44 %")
+
+
+def test_a_storm_names_its_commands_and_who_waits_meanwhile() -> None:
+    three = np.concatenate(
+        [short_lived(count, 500_000, comm) for count, comm in ((500, b"cat"), (400, b"date"), (400, b"w"))]
+    )
+    web = tasks(tid=40, comm=b"web", run_delay_ns=120 * MS)
+    others = [tasks(tid=41, comm=b"w", run_delay_ns=300 * MS), tasks(tid=42, comm=b"app", run_delay_ns=99 * MS)]
+    verdict = judged(frame(busy=(0.6, 0.6), short_lived=three, tasks=np.concatenate((web, *others))))
+    storm = "cat, date, w ×1,300/s by make (12) take 54 % of the busy CPU time"
+    assert verdict.headline == f"{storm}; web (40) waits 12 % of the time"
+    alone = judged(frame(busy=(0.6, 0.6), short_lived=three, tasks=others[1]))
+    assert alone.headline == storm
+
+
+@pytest.mark.parametrize(
+    ("nice", "command"),
+    [(0, "renice -n 10 -p 12"), (10, "renice -n 19 -p 12"), (19, "ps -o pid,ppid,args 12")],
+)
+def test_what_starts_a_storm_is_not_told_twice_to_wait(nice: int, command: str) -> None:
+    starter = tasks(tid=12, tgid=12, comm=b"make", nice=nice, sched_class=SchedClass.FAIR)
+    assert judged(frame(busy=(0.9, 0.9), short_lived=short_lived(1200, MS), tasks=starter)).command == command

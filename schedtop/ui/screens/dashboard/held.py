@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from schedtop.base.units import NS_PER_S, format_round_ns
+from schedtop.base.units import NS_PER_S, format_round_ns, format_whole_s
 from schedtop.history.view import ViewSettings
 from schedtop.verdict.verdict import Verdict
 
 HELD_NS = 3 * NS_PER_S
 """So long what was worse stays. A load that waits for its next job every other second is one trouble, not many."""
+
+TOLD_NS = 30 * NS_PER_S
+"""So long it is said that an alarm has ended: whoever typed its command waits for that."""
 
 ABOUT_THE_SAME = 0.1
 _QUOTA = re.compile(r"echo (\d+) > (.*cpu\.(?:max|cfs_quota_us)\b.*)")
@@ -24,6 +27,7 @@ class Held:
         self._verdict: Verdict | None = None
         self._settings: ViewSettings | None = None
         self._true_ns = 0
+        self._alarm_ns: int | None = None
 
     def shown(self, verdict: Verdict, end_ns: int, settings: ViewSettings) -> Verdict:
         """What to show of what ends at `end_ns`, of which this is the verdict: that, or a worse one before it.
@@ -37,10 +41,23 @@ class Held:
         if before and settings == self._settings and 0 <= ago_ns <= HELD_NS and _is_worse(before, verdict):
             now = f"this was so until {format_round_ns(ago_ns)} ago; now: {verdict.headline}"
             return replace(before, evidence=(now, *before.evidence))
-        if before and settings == self._settings:
+        if settings != self._settings:
+            self._alarm_ns = None
+        elif before:
             verdict = _with_steady_quota(before, verdict)
+        if verdict.level == "alarm":
+            self._alarm_ns = end_ns
         self._verdict, self._settings, self._true_ns = verdict, settings, end_ns
-        return verdict
+        return self._with_the_end(verdict, end_ns)
+
+    def _with_the_end(self, verdict: Verdict, end_ns: int) -> Verdict:
+        """With when the last alarm ended, if that was just now."""
+        if verdict.level not in ("ok", "notice") or self._alarm_ns is None:
+            return verdict
+        ago_ns = end_ns - self._alarm_ns
+        if not 0 <= ago_ns <= TOLD_NS:
+            return verdict
+        return replace(verdict, headline=f"{verdict.headline}; the alarm ended {format_whole_s(ago_ns)} ago")
 
 
 def _with_steady_quota(before: Verdict, now: Verdict) -> Verdict:

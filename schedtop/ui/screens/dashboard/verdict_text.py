@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from schedtop.panes.header import VERDICT_LEVELS
 from schedtop.verdict.verdict import Verdict
 from schedtop.widgets.prose import paragraph
-from schedtop.widgets.strips import Spans, steady
+from schedtop.widgets.strips import Spans, steady, width_of
 
 
 def verdict_title(verdict: Verdict) -> str:
@@ -28,6 +28,11 @@ def verdict_lines(verdict: Verdict, width: int) -> Iterable[Spans]:
     if verdict.action:
         yield []
         yield [("What to do", "key")]
-        yield from paragraph(steady(verdict.action), width)
+        # The command whole, in a line of its own, if it fits there: to be copied.
+        reason, command, rest = verdict.action.partition(f": {verdict.command}" if verdict.command else "\0")
+        whole = bool(command) and width_of(verdict.command) <= width - 2
+        yield from paragraph(steady(f"{reason}{rest}:" if whole else verdict.action), width)
+        if whole:
+            yield [("  ", "text"), (steady(verdict.command), "strong")]
     yield []
     yield from paragraph(f"rule: {steady(verdict.rule)} · for the window and the filter shown", width, "dim")
