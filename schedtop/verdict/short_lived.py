@@ -102,11 +102,11 @@ def _named(rows: Rows) -> tuple[Rows, tuple[str, str]]:
 
 
 def _commands(rows: Rows) -> str:
-    """Their names, most often first; of more than three how many."""
+    """Their names, in the same order each second; of more than three how many."""
     commands = by_command(rows)
     if len(commands) > MOST_NAMES:
         return counted(len(commands), "command")
-    return ", ".join(command_name(command) for command in commands)
+    return ", ".join(sorted(map(command_name, commands)))
 
 
 def _often(rows: Rows, interval_ns: int) -> str:
