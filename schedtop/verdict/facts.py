@@ -17,6 +17,7 @@ from schedtop.model.sched_class import SchedClass
 from schedtop.verdict.limits import (
     ALARM_LOAD,
     BUSY,
+    CHOSEN_ALARM_LOAD,
     CHOSEN_SHARE,
     DELAY_LOAD,
     DELAYED_SHARE,
@@ -79,7 +80,8 @@ class Facts:
     @property
     def level(self) -> str:
         """How bad the slow waits are, or all waits where no single one is known; without tasks that asked to wait."""
-        return "alarm" if (self.slow.urgent_load if self.sums is None else self.waiting) >= ALARM_LOAD else "notice"
+        load = self.slow.urgent_load if self.sums is None else self.waiting
+        return "alarm" if load >= (CHOSEN_ALARM_LOAD if self.names_tasks else ALARM_LOAD) else "notice"
 
     @property
     def mostly_seen(self) -> bool:

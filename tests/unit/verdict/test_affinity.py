@@ -174,3 +174,8 @@ def test_threads_of_a_pinned_ones_process_may_wait_for_what_it_holds() -> None:
     alone = np.concatenate([tasks(tid=tid, tgid=100, process=b"orders") for tid in (101, 102)])
     for rest in (alone, alone[:1], alone[:0]):
         assert "may wait" not in judged(replace(known, tasks=rest)).sentences()
+
+
+def test_of_chosen_tasks_less_waiting_is_an_alarm() -> None:
+    assert judged(frame(pinned(26))).level == judged(frame(pinned(24)), "comm:app").level == "notice"
+    assert judged(frame(pinned(26)), "comm:app").level == "alarm"
