@@ -157,8 +157,6 @@ class Programs(Loader):
         super().__init__(compiled, front_end.hooks, optional=(SAMPLER,))
         self._hashes: dict[str, HashReader] = {}
         self.sampled_cpus: tuple[int, ...] = ()
-        self.breathe: Callable[[], object] = keep_on
-        """Called while a large map is read."""
         with self._opening():
             self._create_maps({} if groups else {"groups": 1})
             self._map()
@@ -191,28 +189,28 @@ class Programs(Loader):
         """Empties the ring buffer into our memory, so that a long interval cannot overrun it."""
         self._events.drain()
 
-    def overflow(self) -> Rows:
+    def overflow(self, breathe: Callable[[], object] = keep_on) -> Rows:
         """The tasks that had to move into the overflow map, with the fields of `tasks`.
 
         One that is over and was returned by the call before is taken out of the map: nothing else ever is.
         """
         inserted, epoch = int(np.add.reduce(self.cpus["overflowed"])), int(self.config["epoch"][0])
-        return self._overflow.read(inserted, epoch, self.cpus["current_tid"], self.breathe)
+        return self._overflow.read(inserted, epoch, self.cpus["current_tid"], breathe)
 
-    def pairs(self, keys: list[bytes] | None) -> Rows:
+    def pairs(self, keys: list[bytes] | None, breathe: Callable[[], object] = keep_on) -> Rows:
         """The pairs of victim and other task of those keys that are there still, as rows of `struct pair`.
 
-        `None`: all of the last intervals.
+        `None`: all of the last intervals; then, as below, `breathe` is called in between.
         """
-        return self._values("pairs") if keys is None else self._hash("pairs").some(keys)
+        return self._hash("pairs").all(breathe) if keys is None else self._hash("pairs").some(keys)
 
     def group_latency(self) -> Rows:
         """The latency of groups so far, as rows of `struct group_latency`."""
-        return self._values("groups")
+        return self._hash("groups").all()
 
-    def short_lived(self) -> Rows:
+    def short_lived(self, breathe: Callable[[], object] = keep_on) -> Rows:
         """What was added up of tasks that came and went, as rows of `struct short_lived`."""
-        return self._values("short_lived")
+        return self._hash("short_lived").all(breathe)
 
     def short_lived_key(self, entry: np.void) -> bytes:
         """The key of such a row: its beginning."""
@@ -235,9 +233,6 @@ class Programs(Loader):
         if "stats" not in self._fds:
             return None
         return sum(self._info(name).run_ns() for name in self._hooks)
-
-    def _values(self, name: str) -> Rows:
-        return self._hash(name).all(self.breathe)
 
     def _hash(self, name: str) -> HashReader:
         if name not in self._hashes:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from schedtop.base.breath import keep_on
 from schedtop.model.rows import Rows
 from schedtop.model.short_lived import EXIT_UNKNOWN, SHORT_LIVED_DTYPE, SUMS, folded, merge_short_lived, no_short_lived
 from schedtop.sources.scheduler.ledger import MOST_STATUS
@@ -24,13 +27,13 @@ class ShortLivedReader:
         self._reported: dict[bytes, np.void] = {}
         self._seen = -1
 
-    def read(self, epoch: int) -> Rows:
-        """The short-lived tasks of the interval `epoch`, which is over."""
+    def read(self, epoch: int, breathe: Callable[[], object] = keep_on) -> Rows:
+        """The short-lived tasks of the interval `epoch`, which is over; `breathe` is called in between."""
         seen = int(np.add.reduce(self._programs.cpus["short_lived"]))
         if seen == self._seen and not self._reported:
             return no_short_lived()
         self._seen = seen
-        entries = self._programs.short_lived()
+        entries = self._programs.short_lived(breathe)
         ages = np.uint32(epoch & 0xFFFFFFFF) - entries["epoch"]
         # An entry that is being made has no epoch yet; one of the interval that has begun is of age -1.
         old = entries[(ages > 0) & (ages < 1 << 31) & (entries["epoch"] != 0)]

@@ -124,7 +124,6 @@ class LiveSource:
         self._last_read_ns = 0
         self._breath = Breath()
         self._programs = Programs(front_end, compiled, self.threshold_ns, self._groups)
-        self._programs.breathe = self._breath.take
         if why := self._programs.refused.get(SAMPLER):
             self._unavailable = MappingProxyType({**self._unavailable, "queue": why})
         self._programs.config["epoch"], self._programs.config["interval_ns"] = self._epoch, self.interval_ns
@@ -221,7 +220,7 @@ class LiveSource:
             # In both orders something may fall between them: not more than the task has run.
             tasks["interrupted_ns"] = np.minimum(interrupted.of(tasks["tid"].astype(np.int64)), tasks["run_ns"])
         self._breath.take()
-        kernel_pairs = programs.pairs(self._noted.pairs(epoch))
+        kernel_pairs = programs.pairs(self._noted.pairs(epoch), self._breath.take)
         pairs, small_pairs_ns = pair_rows(kernel_pairs, epoch, names)
         pairs = self._with_interrupts(pairs, tasks, time_ns)
         if self._task_cgroups:
@@ -231,7 +230,7 @@ class LiveSource:
         self._weights.begin(time.monotonic_ns(), MOST_OF_TASKS)
         note_group_weights(tasks, cgroups, self._weights)
         self._breath.take()
-        short_lived = self._short_lived.read(epoch)
+        short_lived = self._short_lived.read(epoch, self._breath.take)
         slow_waits = self._slow_waits(epoch, wall_ns - time_ns, names, stat)
         self._breath.take()
         since_last = SinceLast(
@@ -340,7 +339,7 @@ class LiveSource:
         slots = programs.tasks
         running_tids = self._running.now(programs.cpus, stat.online)["current_tid"].astype(np.int64)
         moved, rows = self._ledger.moved(slots, running_tids, self._changed.among(epoch, running_tids))
-        overflow = programs.overflow()
+        overflow = programs.overflow(self._breath.take)
         now = Moment.of(time_ns, epoch, self._running.now(programs.cpus, stat.online))
         self._changed.waiting = moved[rows["wait_start_ns"] != 0]
         names = TaskNames(slots, overflow, self._processes)
