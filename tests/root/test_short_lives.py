@@ -54,7 +54,7 @@ def test_thousands_of_short_processes_are_all_counted(collect, front_end: str, m
 
 def started_as(wanted: int, *call: str) -> subprocess.Popen[bytes]:
     """A Python process with this pid, which other tests' processes may take before it does."""
-    for _ in range(10):
+    for _ in range(50):
         Path("/proc/sys/kernel/ns_last_pid").write_text(str(wanted - 1))
         process = python(*call)
         if process.pid == wanted:
