@@ -12,7 +12,7 @@ from schedtop.base.pgrep import pgrep_words
 from schedtop.base.units import NS_PER_US, exact_duration, format_ns, format_round_ns
 from schedtop.model.containers import cgroup_label
 from schedtop.model.rows import Rows, rows_where, text
-from schedtop.model.sched_class import SchedClass, treatment
+from schedtop.model.sched_class import Level, SchedClass, treatment
 from schedtop.model.waits import Explanation
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import (
@@ -330,6 +330,37 @@ def let_biggest_wait(tasks: Rows) -> tuple[str, str]:
 
 
 FEWER = "Start fewer processes (keep workers), or let them wait"
+
+
+def meet_as_sessions(rows: Rows, blockers: npt.NDArray[np.bool_]) -> bool:
+    """Whether these blockers (a mask of `blocker_tid`) and the victims are in autogroups of their own, mostly.
+
+    Then a nice value does nothing between them: it acts only inside of one.
+    """
+    times = np.where(blockers, rows["blocker_ns"], 0)
+    return 2 * int(times[rows["blocker_level"] == Level.AUTOGROUP].sum()) > int(times.sum())
+
+
+_OF_SESSION = "Let its session wait (nice acts only inside of one)"
+
+
+def let_wait(f: Facts, rows: Rows, part: Part) -> tuple[str, str]:
+    """What to do about the one that had the CPU in these waits."""
+    own = f.frame.tasks["tgid"][f.frame.tasks["tid"] == part.tid]
+    if len(own) and meet_as_sessions(rows, rows["blocker_tid"] == part.tid):
+        return typed(_OF_SESSION, f"echo {LOW_NICE} > /proc/{int(own[0])}/autogroup")
+    return typed("Let it wait instead", renice_words(part))
+
+
+def fewer_processes_of_sessions(comm: bytes, tgid: int) -> tuple[str, str]:
+    """As `fewer_processes`, of what meets the others as sessions."""
+    if tgid:
+        return typed(_FEWER_OF_SESSION, f"echo {LEAST_NICE} > /proc/{tgid}/autogroup")
+    each = f"for p in {pgrep_words(text(comm))}; do echo {LEAST_NICE} > /proc/$p/autogroup; done"
+    return typed(_FEWER_OF_SESSION, each)
+
+
+_FEWER_OF_SESSION = "Start fewer, or let their session wait"
 
 
 def fewer_processes(tasks: Rows, comm: bytes, tgid: int) -> tuple[str, str]:

@@ -22,6 +22,7 @@ from schedtop.verdict.words import (
     fewer_processes,
     hidden_words,
     let_biggest_wait,
+    let_wait,
     p99_words,
     renice_named,
     renice_words,
@@ -57,7 +58,7 @@ def one_blocker(f: Facts) -> Finding | None:
     most = () if tasks == 1 else (f"most of it: {victims[0].words}",)
     hidden = hidden_words(f, victims, crowd=False)
     known = (*slices_words(kept_waiting, top), *slow_words(f, rows), *p99_words(f), *context_words(f))
-    return Finding(headline, (*most, *known, *hidden), *typed("Let it wait instead", renice_words(top)))
+    return Finding(headline, (*most, *known, *hidden), *let_wait(f, kept_waiting, top))
 
 
 def one_waker(f: Facts) -> Finding | None:

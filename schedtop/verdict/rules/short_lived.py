@@ -17,6 +17,8 @@ from schedtop.verdict.words import (
     FEWER,
     context_words,
     fewer_processes,
+    fewer_processes_of_sessions,
+    meet_as_sessions,
     p99_words,
     shares_words,
     slow_words,
@@ -33,16 +35,28 @@ def short_lived(f: Facts) -> Finding | None:
     mixed = (f"of the slow waits: {shares_words(f)}",) if f.slow.enough and f.slow.main is None else ()
     evidence = (*found.evidence, *slow_words(f, rows), *mixed, *p99_words(f), *context_words(f, "short-lived"))
     headline = f"{found.words} take {percent(found.named_share)} of the busy CPU time{_meanwhile(f, found)}"
+    return Finding(headline, evidence, *_action(f, found), level="" if f.slow.enough else "notice")
+
+
+def _action(f: Facts, found: ShortLived) -> tuple[str, str]:
     starter = found.starter
-    action, command = fewer_processes(f.frame.tasks, starter.comm, starter.tgid) if starter else typed(FEWER, "")
-    return Finding(headline, evidence, action, command, level="" if f.slow.enough else "notice")
+    if starter is None:
+        return typed(FEWER, "")
+    if meet_as_sessions(f.slow.rows, np.isin(f.slow.rows["blocker_comm"], list(_storm(f, found)))):
+        return fewer_processes_of_sessions(starter.comm, starter.tgid)
+    return fewer_processes(f.frame.tasks, starter.comm, starter.tgid)
+
+
+def _storm(f: Facts, found: ShortLived) -> set[bytes]:
+    """The names of what comes and goes, and of what starts it."""
+    return {*f.view.short_lived["comm"].tolist(), found.starter.comm if found.starter else b""}
 
 
 def _meanwhile(f: Facts, found: ShortLived) -> str:
     """Which of the other tasks waits most, if it notices: that is what somebody misses."""
     tasks = f.frame.tasks
-    storm = {*f.view.short_lived["comm"].tolist(), found.starter.comm if found.starter else b""}
-    others = rows_where(tasks, ~np.isin(tasks["comm"], list(storm)) & (tasks["ended"] == 0) & ~asks_to_wait(tasks))
+    others = rows_where(tasks, ~np.isin(tasks["comm"], list(_storm(f, found))))
+    others = rows_where(others, (others["ended"] == 0) & ~asks_to_wait(others))
     others = rows_where(others, others["run_delay_ns"] >= DELAYED_SHARE * f.frame.interval_ns)
     if not len(others):
         return ""

@@ -9,6 +9,7 @@ from schedtop.history.view import ViewSettings
 from schedtop.model.counts import Loss
 from schedtop.model.ext_scheduler import ExtScheduler
 from schedtop.model.rows import Rows
+from schedtop.model.sched_class import Level
 from schedtop.model.waits import WokenBy
 from schedtop.sources.host.sched_ext import EXT_QUEUES, EXT_TAKES
 from schedtop.verdict.engine import judge
@@ -30,6 +31,16 @@ def test_two_causes_of_similar_weight_are_both_named() -> None:
 def test_causes_weigh_by_time_and_not_by_number() -> None:
     few_but_long = waits(3, "throttled", wait_ns=300 * MS)
     assert judged(frame(np.concatenate((pinned(50, wait_ns=6 * MS), few_but_long)))).rule == "throttled"
+
+
+def test_nice_is_no_help_between_sessions() -> None:
+    def command(level: Level) -> str:
+        rows = blocked(waits(20), (66, b"make", 1.0))
+        rows["blocker_level"][:, 0] = level
+        return judged(frame(rows, tasks=tasks(tid=66, tgid=60))).command
+
+    assert command(Level.AUTOGROUP) == "echo 10 > /proc/60/autogroup"
+    assert command(Level.TASK) == "renice -n 10 -p 66"
 
 
 def test_tasks_that_yield() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from schedtop.model.rows import Rows
-from schedtop.model.sched_class import SchedClass
+from schedtop.model.sched_class import Level, SchedClass
 from tests.unit.verdict.frames import MS, blocked, frame, judged, pinned, short_lived, tasks, waits
 
 
@@ -115,3 +115,19 @@ def test_a_storm_names_its_commands_and_who_waits_meanwhile() -> None:
 def test_what_starts_a_storm_is_not_told_twice_to_wait(nice: int, command: str) -> None:
     starter = tasks(tid=12, tgid=12, comm=b"make", nice=nice, sched_class=SchedClass.FAIR)
     assert judged(frame(busy=(0.9, 0.9), short_lived=short_lived(1200, MS), tasks=starter)).command == command
+
+
+@pytest.mark.parametrize(
+    ("tgid", "level", "command"),
+    [
+        (12, Level.AUTOGROUP, "echo 19 > /proc/12/autogroup"),
+        (0, Level.AUTOGROUP, "for p in $(pgrep -wx make); do echo 19 > /proc/$p/autogroup; done"),
+        (12, Level.TASK, "renice -n 10 -p 12"),
+        (12, Level.CGROUP, "renice -n 10 -p 12"),
+    ],
+)
+def test_a_storm_of_another_session_waits_as_a_session(tgid: int, level: Level, command: str) -> None:
+    rows = blocked(waits(20), (66, b"sh", 0.5), (67, b"sh", 0.4))
+    rows["blocker_level"][:, :2] = level
+    verdict = judged(frame(rows, busy=(0.9, 0.9), short_lived=short_lived(1200, MS, tgid=tgid)))
+    assert (verdict.rule, verdict.command) == ("forks", command)

@@ -57,7 +57,8 @@ class Held:
         ago_ns = end_ns - self._alarm_ns
         if not 0 <= ago_ns <= TOLD_NS:
             return verdict
-        return replace(verdict, headline=f"{verdict.headline}; the alarm ended {format_whole_s(ago_ns)} ago")
+        # First, because a narrow screen drops the last clauses.
+        return replace(verdict, headline=f"The alarm ended {format_whole_s(ago_ns)} ago; now: {verdict.headline}")
 
 
 def _with_steady_quota(before: Verdict, now: Verdict) -> Verdict:

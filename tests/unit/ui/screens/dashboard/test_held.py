@@ -44,13 +44,14 @@ def test_what_is_milder_is_shown_when_it_stays() -> None:
     assert [one.level for one in found] == ["alarm"] * (seconds + 1) + ["notice", "notice"]
     assert [one.headline for one in found[: seconds + 1]] == [ALARM.headline] * (seconds + 1)
     assert found[2].evidence == ("this was so until 2 s ago; now: It waits a little", "evidence")
-    assert found[-1] == replace(NOTICE, headline="It waits a little; the alarm ended 5 s ago")
+    assert found[-1] == replace(NOTICE, headline="The alarm ended 5 s ago; now: It waits a little")
 
 
 def test_the_end_of_an_alarm_is_told_for_half_a_minute() -> None:
     found = shown(ALARM, *[OK] * 33)
-    assert [one.headline for one in found[4:6]] == [f"Nothing waits; the alarm ended {ago} s ago" for ago in (4, 5)]
-    assert [one.headline for one in found[30:32]] == ["Nothing waits; the alarm ended 30 s ago", "Nothing waits"]
+    assert found[4].headline == "The alarm ended 4 s ago; now: Nothing waits"
+    assert found[5].headline == "The alarm ended 5 s ago; now: Nothing waits"
+    assert [one.headline for one in found[30:32]] == ["The alarm ended 30 s ago; now: Nothing waits", "Nothing waits"]
     assert shown(NOTICE, *[OK] * 5)[-1] == OK, "there was no alarm"
     assert shown(ALARM, *[UNKNOWN] * 5)[-1] == UNKNOWN, "it is not known whether it ended"
     # With another filter it is not known.
