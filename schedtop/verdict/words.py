@@ -341,6 +341,8 @@ def meet_as_sessions(rows: Rows, blockers: npt.NDArray[np.bool_]) -> bool:
     return 2 * int(times[rows["blocker_level"] == Level.AUTOGROUP].sum()) > int(times.sum())
 
 
+OF_SESSIONS = "nice acts only inside of a session: if it is no help, echo 19 > /proc/PID/autogroup"
+
 _OF_SESSION = "Let its session wait (nice acts only inside of one)"
 
 

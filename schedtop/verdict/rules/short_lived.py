@@ -15,6 +15,7 @@ from schedtop.verdict.short_lived import ShortLived
 from schedtop.verdict.slow import asks_to_wait, urgent
 from schedtop.verdict.words import (
     FEWER,
+    OF_SESSIONS,
     context_words,
     fewer_processes,
     fewer_processes_of_sessions,
@@ -33,7 +34,8 @@ def short_lived(f: Facts) -> Finding | None:
         return None
     rows = f.slow.of(Explanation.QUEUEING)
     mixed = (f"of the slow waits: {shares_words(f)}",) if f.slow.enough and f.slow.main is None else ()
-    evidence = (*found.evidence, *slow_words(f, rows), *mixed, *p99_words(f), *context_words(f, "short-lived"))
+    known = (*found.evidence, *slow_words(f, rows), *mixed, *p99_words(f), *context_words(f, "short-lived"))
+    evidence = (*known, *((OF_SESSIONS,) if found.starter else ()))
     headline = f"{found.words} take {percent(found.named_share)} of the busy CPU time{_meanwhile(f, found)}"
     return Finding(headline, evidence, *_action(f, found), level="" if f.slow.enough else "notice")
 
