@@ -12,6 +12,7 @@ from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
 from schedtop.ui.screens.dashboard.held import Held
+from schedtop.ui.screens.dashboard.helped import Helped
 from schedtop.ui.screens.dashboard.timeline import Timeline
 from schedtop.verdict.engine import verdict_on
 from schedtop.verdict.facts import Facts, gather
@@ -38,7 +39,7 @@ class Shown:
         self.is_due = False
         """Whether drawing has been asked for."""
         self._changed = changed
-        self._held = Held()
+        self._held, self._helped = Held(), Helped()
         self._by_sudo = "SUDO_UID" in os.environ
         self._drawn_ns = -DRAWN_APART_NS
         self._unjudged_ns = 0
@@ -103,6 +104,7 @@ class Shown:
         """What is told of the verdict on a View. One that goes on does not flicker; one of the past is as it was."""
         if not self.timeline.is_frozen:
             verdict = self._held.shown(verdict, view.frame.end_ns, self.settings)
+            verdict = self._helped.shown(verdict, view)
         return verdict.with_sudo() if self._by_sudo else verdict
 
     def grow_older(self) -> bool:
