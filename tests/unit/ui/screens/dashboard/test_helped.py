@@ -32,10 +32,12 @@ def test_a_task_that_was_to_be_moved_and_waits_no_longer() -> None:
     found = headlines((pinned(7), 300), *[(pinned(8), 3)] * 32)
     told = "api (7) no longer waits; now: hogs take turns"
     assert found == ["hogs take turns", *[told] * 31, "hogs take turns"]
+    # The second in which the command was typed has some waits.
+    assert headlines((pinned(7), 300), (pinned(8), 90), (pinned(8), 3)) == ["hogs take turns", "hogs take turns", told]
 
 
 def test_a_command_for_another_task_alone_says_nothing() -> None:
-    assert headlines((pinned(7), 300), (pinned(8), 300), (pinned(8), 3)) == ["hogs take turns"] * 3
+    assert headlines((pinned(7), 300), *[(pinned(8), 300)] * 6, (pinned(8), 3)) == ["hogs take turns"] * 8
     assert headlines((pinned(7), 3), (pinned(7), 3)) == ["hogs take turns"] * 2
     assert headlines((pinned(9), 3), (pinned(8), 3)) == ["hogs take turns"] * 2, "it is gone"
     assert headlines((pinned(7), 300), (pinned(8, "notice"), 3))[-1] == "hogs take turns", (
