@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 
 
@@ -28,6 +29,8 @@ class Verdict:
         if command.startswith("echo ") and " > " in command:
             what, _, file = command.partition(" > ")
             command = f"{what} | sudo tee {file}"
+        elif command.startswith("for "):
+            command = f"sudo sh -c {shlex.quote(command)}"
         else:
             command = f"sudo {command}"
         return replace(self, command=command, action=self.action.replace(self.command, command))

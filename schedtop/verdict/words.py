@@ -14,6 +14,7 @@ from schedtop.model.containers import cgroup_label
 from schedtop.model.rows import Rows, rows_where, text
 from schedtop.model.sched_class import Level, SchedClass, treatment
 from schedtop.model.waits import Explanation
+from schedtop.model.weights import nice_of_weight
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import (
     COVERED_SHARE,
@@ -348,9 +349,11 @@ _OF_SESSION = "Let its session wait (nice acts only inside of one)"
 
 def let_wait(f: Facts, rows: Rows, part: Part) -> tuple[str, str]:
     """What to do about the one that had the CPU in these waits."""
-    own = f.frame.tasks["tgid"][f.frame.tasks["tid"] == part.tid]
-    if len(own) and meet_as_sessions(rows, rows["blocker_tid"] == part.tid):
-        return typed(_OF_SESSION, f"echo {LOW_NICE} > /proc/{int(own[0])}/autogroup")
+    own, as_blocker = f.frame.tasks["tgid"][f.frame.tasks["tid"] == part.tid], rows["blocker_tid"] == part.tid
+    if len(own) and meet_as_sessions(rows, as_blocker):
+        weight = int(rows["blocker_weight"][as_blocker & (rows["blocker_level"] == Level.AUTOGROUP)].max())
+        nice = _less(nice_of_weight(weight)) if weight else LOW_NICE
+        return typed(_OF_SESSION, f"echo {nice} > /proc/{int(own[0])}/autogroup")
     return typed("Let it wait instead", renice_words(part))
 
 
@@ -367,7 +370,7 @@ _FEWER_OF_SESSION = "Start fewer, or let their session wait"
 
 def fewer_processes(tasks: Rows, comm: bytes, tgid: int) -> tuple[str, str]:
     """What to do about what starts short-lived tasks, of name `comm` (`tgid` 0: several): they have its nice value."""
-    own = rows_where(tasks, (tasks["comm"] == comm) & (tasks["tid"] == tasks["tgid"]))
+    own = rows_where(tasks, tasks["tid"] == tgid if tgid else (tasks["comm"] == comm) & (tasks["tid"] == tasks["tgid"]))
     nice = int(own["nice"].min()) if len(own) else 0
     if nice >= LEAST_NICE:
         # All others go first as it is.

@@ -153,8 +153,10 @@ def lookup_batch(
             return found + _count_of(attr)
         except OSError as error:
             # More are in one bucket than were asked for.
-            if error.errno != errno.ENOSPC or count < at_once:
+            if error.errno != errno.ENOSPC:
                 raise
+            if count < at_once:
+                return found  # a map that changes meanwhile may have had more than there is room for
             at_once *= 2
             continue
         found += _count_of(attr)

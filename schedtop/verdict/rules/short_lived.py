@@ -56,7 +56,7 @@ def _storm(f: Facts, found: ShortLived) -> set[bytes]:
 
 def _meanwhile(f: Facts, found: ShortLived) -> str:
     """Which of the other tasks waits most, if it notices: that is what somebody misses."""
-    tasks = f.frame.tasks
+    tasks = f.view.tasks
     others = rows_where(tasks, ~np.isin(tasks["comm"], list(_storm(f, found))))
     others = rows_where(others, (others["ended"] == 0) & ~asks_to_wait(others))
     others = rows_where(others, others["run_delay_ns"] >= DELAYED_SHARE * f.frame.interval_ns)

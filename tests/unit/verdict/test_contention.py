@@ -34,12 +34,13 @@ def test_causes_weigh_by_time_and_not_by_number() -> None:
 
 
 def test_nice_is_no_help_between_sessions() -> None:
-    def command(level: Level) -> str:
+    def command(level: Level, weight: int = 0) -> str:
         rows = blocked(waits(20), (66, b"make", 1.0))
-        rows["blocker_level"][:, 0] = level
+        rows["blocker_level"][:, 0], rows["blocker_weight"][:, 0] = level, weight
         return judged(frame(rows, tasks=tasks(tid=66, tgid=60))).command
 
-    assert command(Level.AUTOGROUP) == "echo 10 > /proc/60/autogroup"
+    assert command(Level.AUTOGROUP) == command(Level.AUTOGROUP, 1024) == "echo 10 > /proc/60/autogroup"
+    assert command(Level.AUTOGROUP, 110) == command(Level.AUTOGROUP, 15) == "echo 19 > /proc/60/autogroup"
     assert command(Level.TASK) == "renice -n 10 -p 66"
 
 

@@ -48,6 +48,8 @@ def test_commands_for_one_who_came_by_sudo() -> None:
         typed("renice -n 10 -p $(pgrep -wx sh)"),
     ):
         assert by_sudo == f"sudo {command}"
+    of_each = "for p in $(pgrep -wx sh); do echo 19 > /proc/$p/autogroup; done"
+    assert typed(of_each)[1] == f"sudo sh -c '{of_each}'"
     assert typed("sudo schedtop path")[1] == "sudo schedtop path"
     assert typed("echo 1 > /proc/irq/9/smp_affinity_list")[1] == "echo 1 | sudo tee /proc/irq/9/smp_affinity_list"
     assert Verdict("ok", "calm", "Nothing waits", (), "Look elsewhere").with_sudo().action == "Look elsewhere"

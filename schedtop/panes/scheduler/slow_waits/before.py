@@ -8,7 +8,7 @@ import numpy as np
 
 from schedtop.base.units import NS_PER_S, format_ns, format_whole_s
 from schedtop.history.view import View
-from schedtop.model.rows import text
+from schedtop.model.rows import rows_where, text
 from schedtop.widgets.strips import steady
 
 REMEMBERED_NS = 10 * NS_PER_S
@@ -34,6 +34,7 @@ def last_before(view: View) -> Before | None:
         ago_ns = view.frame.end_ns - frame.end_ns
         if ago_ns > REMEMBERED_NS:
             break
-        if len(frame.slow_waits) and len(rows := view.settings.rows(frame.slow_waits, "cpu", frame.cgroups)):
+        rows = rows_where(frame.slow_waits, frame.slow_waits["wait_ns"] >= view.frame.threshold_ns)
+        if len(rows) and len(rows := view.settings.rows(rows, "cpu", frame.cgroups)):
             return Before(rows[int(np.argmax(rows["wait_ns"]))], ago_ns)
     return None

@@ -40,7 +40,7 @@ class Held:
         before, ago_ns = self._verdict, end_ns - self._true_ns
         if before and settings == self._settings and 0 <= ago_ns <= HELD_NS and _is_worse(before, verdict):
             now = f"this was so until {format_round_ns(ago_ns)} ago; now: {verdict.headline}"
-            return replace(before, evidence=(now, *before.evidence))
+            return self._with_the_end(replace(before, evidence=(now, *before.evidence)), end_ns)
         if settings != self._settings:
             self._alarm_ns = None
         elif before:
@@ -49,6 +49,10 @@ class Held:
             self._alarm_ns = end_ns
         self._verdict, self._settings, self._true_ns = verdict, settings, end_ns
         return self._with_the_end(verdict, end_ns)
+
+    def forget_alarm(self) -> None:
+        """The time stands still: when the alarm ends is not seen."""
+        self._alarm_ns = None
 
     def _with_the_end(self, verdict: Verdict, end_ns: int) -> Verdict:
         """With when the last alarm ended, if that was just now."""

@@ -6,7 +6,8 @@ import re
 from dataclasses import replace
 
 from schedtop.base.units import NS_PER_S
-from schedtop.history.view import View
+from schedtop.history.view import View, ViewSettings
+from schedtop.model.frame import Frame
 from schedtop.model.rows import rows_where
 from schedtop.model.sched_class import treatment
 from schedtop.ui.screens.dashboard.held import TOLD_NS
@@ -19,6 +20,9 @@ LITTLE_SHARE = 0.02
 ASKED_NS = 5 * NS_PER_S
 """So long after another task took its place in the command it is asked whether it waits."""
 
+RULES = ("pinned", "turns")
+"""Of others a task is moved that does not wait itself."""
+
 _WIDENED = re.compile(r"taskset -cp \S+ (\d+)")
 
 
@@ -26,29 +30,35 @@ class Helped:
     """The task that a verdict wanted to have run elsewhere, too."""
 
     def __init__(self) -> None:
-        self._tid = self._former_tid = 0
-        self._former_ns = 0
+        self._settings: ViewSettings | None = None
+        self._tid = self._former_tid = self._told_tid = 0
+        self._former_ns = self._told_ns = 0
         self._words = ""
-        self._since_ns = 0
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
         """The verdict, and for half a minute before it which task no longer waits."""
-        end_ns, found = view.frame.end_ns, _WIDENED.fullmatch(verdict.command)
+        settings, end_ns = replace(view.settings, selected_task=None), view.frame.end_ns
+        if settings != self._settings:
+            self._settings, self._tid, self._former_tid, self._told_tid = settings, 0, 0, 0
+        found = _WIDENED.fullmatch(verdict.command) if verdict.rule in RULES else None
         tid = int(found[1]) if found else 0
         if tid != self._tid:
             self._tid, self._former_tid, self._former_ns = tid, self._tid, end_ns
         # The second in which the command was typed has waits from before.
         is_asked = self._former_tid and 0 <= end_ns - self._former_ns <= ASKED_NS
-        if is_asked and (words := _without_waits(view, self._former_tid)):
-            self._words, self._since_ns, self._former_tid = words, end_ns, 0
-        if verdict.level != "alarm" or not self._words or not 0 <= end_ns - self._since_ns <= TOLD_NS:
+        if is_asked and (words := _without_waits(view.series[-1], self._former_tid)):
+            self._words, self._told_ns = words, end_ns
+            self._told_tid, self._former_tid = self._former_tid, 0
+        if tid and tid == self._told_tid:
+            self._told_tid = 0  # it waits again
+        if verdict.level != "alarm" or not self._told_tid or not 0 <= end_ns - self._told_ns <= TOLD_NS:
             return verdict
         return replace(verdict, headline=f"{self._words} no longer waits; now: {verdict.headline}")
 
 
-def _without_waits(view: View, tid: int) -> str:
+def _without_waits(frame: Frame, tid: int) -> str:
     """The task in words if it still runs, and hardly waits; else empty."""
-    rows = rows_where(view.frame.tasks, view.frame.tasks["tid"] == tid)
-    if len(rows) != 1 or int(rows["run_delay_ns"][0]) > LITTLE_SHARE * view.frame.interval_ns:
+    rows = rows_where(frame.tasks, frame.tasks["tid"] == tid)
+    if len(rows) != 1 or rows["ended"][0] or int(rows["run_delay_ns"][0]) > LITTLE_SHARE * frame.interval_ns:
         return ""
     return task_words(tid, rows["comm"][0], treatment(rows[0]).words)

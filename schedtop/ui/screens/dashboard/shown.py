@@ -102,7 +102,9 @@ class Shown:
 
     def told(self, verdict: Verdict, view: View) -> Verdict:
         """What is told of the verdict on a View. One that goes on does not flicker; one of the past is as it was."""
-        if not self.timeline.is_frozen:
+        if self.timeline.is_frozen:
+            self._held.forget_alarm()
+        else:
             verdict = self._held.shown(verdict, view.frame.end_ns, self.settings)
             verdict = self._helped.shown(verdict, view)
         return verdict.with_sudo() if self._by_sudo else verdict

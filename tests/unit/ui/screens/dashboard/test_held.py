@@ -54,6 +54,11 @@ def test_the_end_of_an_alarm_is_told_for_half_a_minute() -> None:
     assert [one.headline for one in found[30:32]] == ["The alarm ended 30 s ago; now: Nothing waits", "Nothing waits"]
     assert shown(NOTICE, *[OK] * 5)[-1] == OK, "there was no alarm"
     assert shown(ALARM, *[UNKNOWN] * 5)[-1] == UNKNOWN, "it is not known whether it ended"
+    # While the time stood still it was not seen.
+    held = Held()
+    held.shown(ALARM, 0, SETTINGS)
+    held.forget_alarm()
+    assert held.shown(OK, 25 * NS_PER_S, SETTINGS) == OK
     # With another filter it is not known.
     held = Held()
     held.shown(ALARM, 0, SETTINGS)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from schedtop.base.units import NS_PER_S
 from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
+from schedtop.model.filters import Filter
 from schedtop.ui.screens.dashboard.helped import Helped
 from schedtop.verdict.verdict import Verdict
 from tests.unit.verdict.frames import HOST, MS, frame, tasks
@@ -19,8 +22,31 @@ def pinned(tid: int, level: str = "alarm") -> Verdict:
 
 def view(second: int, delay_ms: int) -> View:
     api = tasks(tid=7, comm=b"api", run_delay_ns=delay_ms * MS)
-    made = frame(tasks=np.concatenate((api, tasks(tid=8))), end_ns=second * NS_PER_S)
+    made = frame(tasks=np.concatenate((api, tasks(tid=8, run_delay_ns=500 * MS))), end_ns=second * NS_PER_S)
     return History(HOST, [made]).view(ViewSettings())
+
+
+def test_with_another_filter_and_once_it_waits_again_nothing_is_told() -> None:
+    helped = Helped()
+    helped.shown(pinned(7), view(1, 300))
+    assert helped.shown(pinned(8), view(2, 3)).headline.startswith("api (7)")
+    other = replace(view(3, 3), settings=ViewSettings(filter=Filter.parse("comm:web")))
+    assert helped.shown(pinned(8), other).headline == "hogs take turns"
+    helped = Helped()
+    helped.shown(pinned(7), view(1, 300))
+    helped.shown(pinned(8), view(2, 3))
+    assert helped.shown(pinned(7), view(3, 300)).headline == "hogs take turns"
+    helped = Helped()
+    helped.shown(replace(pinned(7), rule="interrupts"), view(1, 3))
+    assert helped.shown(pinned(8), view(2, 3)).headline == "hogs take turns", "it did not wait"
+
+
+def test_a_task_that_has_ended_was_not_helped() -> None:
+    helped = Helped()
+    helped.shown(pinned(7), view(1, 300))
+    gone = view(2, 3)
+    gone.series[-1].tasks["ended"] = 1
+    assert helped.shown(pinned(8), gone).headline == "hogs take turns"
 
 
 def headlines(*seconds: tuple[Verdict, int]) -> list[str]:
