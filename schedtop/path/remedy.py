@@ -32,24 +32,18 @@ def remedy(
 ) -> Remedy:
     """The command that most likely helps, of what is known of the tasks: `traits`, by tid, and the CPUs.
 
-    What priority inheritance would do, where the holder is less urgent than the late task. Else the holder may run
-    elsewhere, if it has been bound to this CPU. Else the task that had the CPU goes to other CPUs, if it has been bound
-    to this one, or gets less weight; the holder gets more, if it cannot.
+    What priority inheritance would do, where the holder is less urgent than the late task. Else the task that had the
+    CPU goes to other CPUs, if it has been bound to this one, or gets less weight; the holder gets more, if it cannot.
     """
     of_late, of_holder = (traits.get(task.tid) if task.tid is not None else None for task in (late, holder))
     if of_late and of_holder and (priority := _like(of_late, of_holder)):
         return Remedy(f"Run {printable(holder.comm)} like {printable(late.comm)}", f"{priority} {holder.tid}")
-    all_cpus = tuple(online)
-    if of_holder and of_holder.cpus and set(all_cpus) - set(of_holder.cpus):
-        # As the verdict of the dashboard has it: what runs little goes, and not a hog onto the CPU of the late ones.
-        free = f"taskset -cp {cpus_text(all_cpus)} {holder.tid}"
-        return Remedy(f"Let {printable(holder.comm)} run on other CPUs, too", free)
     first = behind[0]
     comm, had = printable(first.comm), traits.get(first.tid)
     if had is None:
         named = f"renice -n {LOW_NICE} -p {pgrep_words(comm)}"
         return Remedy(f"Give {comm} less weight", named)
-    others = [cpu for cpu in all_cpus if cpu not in had.cpus] if had.cpus else []
+    others = [cpu for cpu in online if cpu not in had.cpus] if had.cpus else []
     if others:
         return Remedy(f"Move {comm} to other CPUs", f"taskset -cp {cpus_text(others)} {first.tid}")
     if had.policy in _REAL_TIME or had.policy == _DEADLINE:
