@@ -64,6 +64,10 @@ LEAST_THRESHOLD_NS = 10 * NS_PER_US
 KTHREADD_TGID = 2
 """What starts all other threads of the kernel, of any boot."""
 
+FEWER = "Start fewer processes (keep workers), or let them wait"
+
+NICE_MAY_NOT_HELP = "nice acts only inside of a session: if it is no help, echo 19 > /proc/PID/autogroup"
+
 LOW_NICE, LEAST_NICE = 10, 19
 """What a task is reniced to that others wait for: a tenth of the weight of nice 0, and next to none."""
 
@@ -330,9 +334,6 @@ def let_biggest_wait(tasks: Rows) -> tuple[str, str]:
     return typed("Let the biggest wait", renice_named(name, 0, int(own["nice"].min())))
 
 
-FEWER = "Start fewer processes (keep workers), or let them wait"
-
-
 def meet_as_sessions(rows: Rows, blockers: npt.NDArray[np.bool_]) -> bool:
     """Whether these blockers (a mask of `blocker_tid`) and the victims are in autogroups of their own, mostly.
 
@@ -342,30 +343,24 @@ def meet_as_sessions(rows: Rows, blockers: npt.NDArray[np.bool_]) -> bool:
     return 2 * int(times[rows["blocker_level"] == Level.AUTOGROUP].sum()) > int(times.sum())
 
 
-OF_SESSIONS = "nice acts only inside of a session: if it is no help, echo 19 > /proc/PID/autogroup"
-
-_OF_SESSION = "Let its session wait (nice acts only inside of one)"
-
-
 def let_wait(f: Facts, rows: Rows, part: Part) -> tuple[str, str]:
     """What to do about the one that had the CPU in these waits."""
     own, as_blocker = f.frame.tasks["tgid"][f.frame.tasks["tid"] == part.tid], rows["blocker_tid"] == part.tid
     if len(own) and meet_as_sessions(rows, as_blocker):
         weight = int(rows["blocker_weight"][as_blocker & (rows["blocker_level"] == Level.AUTOGROUP)].max())
         nice = _less(nice_of_weight(weight)) if weight else LOW_NICE
-        return typed(_OF_SESSION, f"echo {nice} > /proc/{int(own[0])}/autogroup")
+        return typed(
+            "Let its session wait (nice acts only inside of one)", f"echo {nice} > /proc/{int(own[0])}/autogroup"
+        )
     return typed("Let it wait instead", renice_words(part))
 
 
 def fewer_processes_of_sessions(comm: bytes, tgid: int) -> tuple[str, str]:
     """As `fewer_processes`, of what meets the others as sessions."""
+    reason = "Start fewer, or let their session wait"
     if tgid:
-        return typed(_FEWER_OF_SESSION, f"echo {LEAST_NICE} > /proc/{tgid}/autogroup")
-    each = f"for p in {pgrep_words(text(comm))}; do echo {LEAST_NICE} > /proc/$p/autogroup; done"
-    return typed(_FEWER_OF_SESSION, each)
-
-
-_FEWER_OF_SESSION = "Start fewer, or let their session wait"
+        return typed(reason, f"echo {LEAST_NICE} > /proc/{tgid}/autogroup")
+    return typed(reason, f"for p in {pgrep_words(text(comm))}; do echo {LEAST_NICE} > /proc/$p/autogroup; done")
 
 
 def fewer_processes(tasks: Rows, comm: bytes, tgid: int) -> tuple[str, str]:

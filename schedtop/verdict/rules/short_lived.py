@@ -15,7 +15,7 @@ from schedtop.verdict.short_lived import ShortLived
 from schedtop.verdict.slow import asks_to_wait, urgent
 from schedtop.verdict.words import (
     FEWER,
-    OF_SESSIONS,
+    NICE_MAY_NOT_HELP,
     context_words,
     fewer_processes,
     fewer_processes_of_sessions,
@@ -35,7 +35,7 @@ def short_lived(f: Facts) -> Finding | None:
     rows = f.slow.of(Explanation.QUEUEING)
     mixed = (f"of the slow waits: {shares_words(f)}",) if f.slow.enough and f.slow.main is None else ()
     known = (*found.evidence, *slow_words(f, rows), *mixed, *p99_words(f), *context_words(f, "short-lived"))
-    evidence = (*known, *((OF_SESSIONS,) if found.starter else ()))
+    evidence = (*known, *((NICE_MAY_NOT_HELP,) if found.starter else ()))
     headline = f"{found.words} take {percent(found.named_share)} of the busy CPU time{_meanwhile(f, found)}"
     return Finding(headline, evidence, *_action(f, found), level="" if f.slow.enough else "notice")
 

@@ -20,7 +20,7 @@ from schedtop.widgets.strips import Span, Spans, fit, side_by_side, whole_parts
 BESIDE = 60
 """From this width on the CPUs stand beside the histogram, else under it."""
 
-LABEL, SHARE, GUTTER = 8, 7, 4
+LABEL, SHARE, GUTTER, LEAST_CHART = 8, 7, 4, 20
 BOTH = 26
 """From this width on the chart tells the fair class, too."""
 
@@ -87,10 +87,10 @@ class QueuePane(Pane[View]):
         lines: list[Spans] = [_summary(queue, ids, width)]
         room = max(1, height - 1)
         if width >= BESIDE:
-            left = max(22, width * 2 // 5) + GUTTER - 2
-            chart = _chart(queue, ids, left - GUTTER, room)
-            cpus = self._cpu_lines(queue, ids, width - left, room)
-            lines += side_by_side(chart, cpus, left - GUTTER, GUTTER)
+            left = max(LEAST_CHART, width * 2 // 5 - 2)
+            chart = _chart(queue, ids, left, room)
+            cpus = self._cpu_lines(queue, ids, width - left - GUTTER, room)
+            lines += side_by_side(chart, cpus, left, GUTTER)
         else:
             below = min(len(ids) + 1, max(2, room // 2))
             lines += [*_chart(queue, ids, width, room - below), *self._cpu_lines(queue, ids, width, below)]
