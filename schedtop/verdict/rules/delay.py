@@ -8,7 +8,7 @@ from schedtop.base.units import format_ns
 from schedtop.model.rows import Rows, rows_where, text
 from schedtop.model.sched_class import treatment
 from schedtop.verdict.facts import Facts
-from schedtop.verdict.limits import PRESSURE_NOTICE, ROOM
+from schedtop.verdict.limits import MAIN_SHARE, PRESSURE_NOTICE, ROOM
 from schedtop.verdict.parts import Part, waiters
 from schedtop.verdict.phrases import counted, percent, task_words, verb
 from schedtop.verdict.rule import Finding
@@ -26,6 +26,8 @@ from schedtop.verdict.words import (
     typed,
     widen_words,
 )
+
+_WHO = "See who had the CPU (key 3), or each wait"
 
 
 def turns(f: Facts) -> Finding | None:
@@ -80,10 +82,11 @@ def waiting(f: Facts) -> Finding | None:
     """The same without such a simple reason."""
     if not len(f.delayed.tasks):
         return None
+    tasks = f.delayed.tasks
     where = "" if f.queues_unknown else f"CPU {f.delayed.cpu}: "
-    headline = f"{where}{task_names(waiters(f.delayed.tasks))} {_wait_words(f)}, in short turns"
-    evidence = (*_turns_words(f, f.delayed.tasks), *p99_words(f), *context_words(f))
-    return Finding(headline, evidence, *typed("Lower the threshold (key -) to see why", look_closer(f)))
+    headline = f"{where}{task_names(waiters(tasks))} {_wait_words(f)}, in short turns{_why_words(f, tasks)}"
+    evidence = (*_turns_words(f, tasks), *p99_words(f), *context_words(f))
+    return Finding(headline, evidence, *typed(_WHO, look_closer(f)))
 
 
 def waiting_by_sums(f: Facts) -> Finding | None:
@@ -107,7 +110,7 @@ def pressure(f: Facts) -> Finding | None:
     if f.slow.enough or share is None:
         return None
     headline = f"Some task waits {percent(share)} of the time (PSI), but no wait is slow"
-    return Finding(headline, p99_words(f), *typed("Lower the threshold (key -) to see these waits", look_closer(f)))
+    return Finding(headline, p99_words(f), *typed(_WHO, look_closer(f)))
 
 
 def pressure_by_sums(f: Facts) -> Finding | None:
@@ -132,13 +135,35 @@ def _turns_words(f: Facts, tasks: Rows) -> tuple[str, ...]:
     few = len(f.slow.rows)
     slow = f"{counted(few, 'wait')} {verb(few, 'is', 'are')} slow" if few else "no wait is slow"
     parts = [f"{waited:.1f} tasks wait on average, {slow}"]
-    pairs = f.view.pairs[np.isin(f.view.pairs["victim_tid"], tasks["tid"])]
-    if len(pairs) and int(pairs["blocked_ns"].sum()):
-        row = pairs[int(np.argmax(pairs["blocked_ns"]))]
-        blocker, victim = (
-            task_words(int(row[f"{role}_tid"]), row[f"{role}_comm"], treatment(row, f"{role}_").words)
-            for role in ("other", "victim")
-        )
-        blocker = text(row["other_interrupt"]) or blocker
-        parts.append(f"{blocker} had the CPU for {format_ns(int(row['blocked_ns']))} of it while {victim} waited")
+    if (row := _most_blocking(f, tasks)) is not None:
+        victim = task_words(int(row["victim_tid"]), row["victim_comm"], treatment(row, "victim_").words)
+        blocked = format_ns(int(row["blocked_ns"]))
+        parts.append(f"{_other_words(row)} had the CPU for {blocked} of it while {victim} waited")
     return tuple(parts)
+
+
+def _why_words(f: Facts, tasks: Rows) -> str:
+    """That there is more to run than CPUs, or else behind which task they wait, if that is mostly one."""
+    if f.full:
+        return ": all CPUs are busy"
+    row = _most_blocking(f, tasks)
+    if row is None or int(row["other_tid"]) in tasks["tid"]:  # they wait for each other
+        return ""
+    same = (f.view.pairs["other_tid"] == row["other_tid"]) & (f.view.pairs["other_interrupt"] == row["other_interrupt"])
+    behind = int(f.view.pairs["blocked_ns"][same & np.isin(f.view.pairs["victim_tid"], tasks["tid"])].sum())
+    mostly = behind >= MAIN_SHARE * int(tasks["run_delay_ns"].sum())
+    return f", most of it behind {_other_words(row)}" if mostly else ""
+
+
+def _most_blocking(f: Facts, tasks: Rows) -> np.void | None:
+    """The pair of one of these tasks and of what had its CPU for longest while it waited; `None`: nothing is known."""
+    pairs = rows_where(
+        f.view.pairs, np.isin(f.view.pairs["victim_tid"], tasks["tid"]) & (f.view.pairs["blocked_ns"] > 0)
+    )
+    return pairs[int(np.argmax(pairs["blocked_ns"]))] if len(pairs) else None
+
+
+def _other_words(row: np.void) -> str:
+    return text(row["other_interrupt"]) or task_words(
+        int(row["other_tid"]), row["other_comm"], treatment(row, "other_").words
+    )

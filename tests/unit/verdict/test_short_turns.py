@@ -40,6 +40,30 @@ def test_short_turns_on_one_cpu_are_no_good_news() -> None:
     assert judged(replace(made, tasks=two_hogs(allowed_cpus=1)[:1])).headline.startswith("CPU 1: stress (7) is pinned")
 
 
+def test_short_turns_name_what_most_of_the_waiting_is_behind() -> None:
+    pairs = np.zeros(3, PAIR_DTYPE)
+    pairs["victim_tid"], pairs["other_tid"] = (7, 8, 9), 11
+    pairs["other_comm"], pairs["blocked_ns"] = b"batch", (300 * MS, 310 * MS, 900 * MS)
+    made = frame(short=250, short_ns=4 * MS, busy=(0.6, 0.98), tasks=two_hogs(), pairs=pairs)
+    told = "CPU 1: stress (7) and stress (8) wait 50 % of the time, in short turns"
+
+    def headline(**fields: Any) -> str:
+        for name, value in fields.items():
+            pairs[name][:2] = value
+        verdict = judged(replace(made, pairs=pairs))
+        assert verdict.rule == "waiting"
+        assert verdict.action == ("See who had the CPU (key 3), or each wait: sudo schedtop --threshold 500us")
+        return verdict.headline
+
+    assert headline() == f"{told}, most of it behind batch (11)"
+    assert headline(blocked_ns=250 * MS) == told, "behind several"
+    assert headline(blocked_ns=310 * MS, other_tid=(8, 7)) == told, "behind each other"
+    assert headline(other_tid=0, other_interrupt=b"NET_RX") == f"{told}, most of it behind NET_RX"
+    short = tasks(tid=7, comm=b"api", run_delay_ns=400 * MS, last_cpu=1)
+    busy = judged(frame(short_ns=4 * MS, short=20, busy=(0.97, 0.98), tasks=short))
+    assert busy.headline == "CPU 1: api (7) waits 40 % of the time, in short turns: all CPUs are busy"
+
+
 def test_a_little_waiting_is_normal() -> None:
     few = tasks(tid=7, run_delay_ns=190 * MS, last_cpu=1, allowed_cpus=1)
     assert judged(frame(tasks=few)).rule == "calm"
