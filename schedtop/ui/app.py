@@ -220,6 +220,8 @@ class SchedtopApp(OpenApp[int]):
     def on_resize(self, _event: events.Resize) -> None:
         # Terminals move what they show, and that they had another size in between may be seen too late.
         self._painter.forget()
+        for screen in self.screen_stack:
+            screen.set_class(screen.is_modal, "-resized")
 
     def replaced(self, renderable: RenderableType | None) -> RenderableType | CompositorUpdate | None:
         """Only what differs from what the terminal shows."""

@@ -9,17 +9,17 @@ from typing import Generic
 
 from textual import events, on
 from textual.message import Message
-from textual.screen import Screen
 
 from schedtop.base.units import NS_PER_S
 from schedtop.ui.feed import Feed, Item, ItemSource, opened_here
+from schedtop.ui.screens.still import StillScreen
 from schedtop.widgets.strips import Span
 
 OLD_NS = 5 * NS_PER_S // 2
 """It is read once a second: what is older than this says so."""
 
 
-class AttachedScreen(Screen[None], Generic[Item]):
+class AttachedScreen(StillScreen, Generic[Item]):
     """Opens its source in a thread when it comes (compiling takes a second) and closes it there when it goes, however
     it goes: by its key, with the dashboard, by a signal.
 

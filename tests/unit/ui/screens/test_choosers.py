@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import html
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.app import App
 
 from schedtop.panes.header import HeaderPane
 from schedtop.panes.offcpu.threads import ThreadsPane
@@ -14,7 +18,7 @@ from schedtop.ui.screens.palette import Palette
 from schedtop.ui.screens.task.screen import TaskScreen
 from schedtop.ui.screens.task.sections import SECTIONS
 from schedtop.ui.screens.text import TextScreen
-from tests.unit.ui.drive import to_pane
+from tests.unit.ui.drive import collected, to_pane
 from tests.unit.ui.keys.test_order import typed
 from tests.unit.ui.screens.dashboard.test_dashboard import running
 from tests.unit.ui.screens.replay.test_screen import FRAMES, recorded, replaying
@@ -159,3 +163,24 @@ async def test_clicks_on_the_verdict_and_twice_on_a_row() -> None:
         await pilot.click(dashboard.pane_layout.current, offset=(10, 3), times=2)
         await pilot.pause()
         assert isinstance(pilot.app.screen, TaskScreen)
+
+
+async def test_what_is_under_a_text_is_seen_around_it_and_stands_still() -> None:
+    async with running(size=(160, 48)) as (pilot, source, dashboard):
+        await pilot.press("v")
+        assert isinstance(pilot.app.screen, TextScreen)
+        before = _as_sent(pilot.app)
+        assert "Latency over time" in before
+        assert "Evidence" in before
+        await collected(pilot, source, 3)
+        assert _as_sent(pilot.app) == before
+        await pilot.resize_terminal(150, 48)  # what is under it would be of the old size
+        assert "Latency over time" not in _as_sent(pilot.app)
+        await pilot.press("escape")
+        assert pilot.app.screen is dashboard
+        assert "Latency over time" in _as_sent(pilot.app)
+
+
+def _as_sent(app: App[Any]) -> str:
+    """What the terminal shows, with what is under the uppermost screen."""
+    return re.sub("<[^>]*>", "", html.unescape(app.export_screenshot(simplify=True))).replace("\xa0", " ")
