@@ -61,16 +61,21 @@ class WeightFiles:
 
     def of_group(self, path: str) -> int:
         """The weight of a cgroup in units of cpu.shares, 0 if it is not known, NO_LEVEL if it has none of its own."""
-        return self._kept(path, lambda: (path, self._group(path)))[1]
+        return self._kept(path, lambda: (path, self._group(path)), (path, 0))[1]
 
     def of_session(self, tgid: int) -> tuple[str, int]:
-        """The name and weight of the autogroup of a process; no name: it is in none, or that is not known."""
-        return self._kept(tgid, lambda: self._session(tgid))
+        """The name and weight of the autogroup of a process; no name: it is in none, or (weight NO_LEVEL) not known.
 
-    def _kept(self, key: str | int, read: Callable[[], tuple[str, int]]) -> tuple[str, int]:
+        Of a process that has ended it is not known.
+        """
+        if self._has_sessions is None:
+            self._has_sessions = (self._contents("sys/kernel/sched_autogroup_enabled") or b"").strip() == b"1"
+        return self._kept(tgid, lambda: self._session(tgid), ("", NO_LEVEL)) if self._has_sessions else ("", 0)
+
+    def _kept(self, key: str | int, read: Callable[[], tuple[str, int]], not_known: tuple[str, int]) -> tuple[str, int]:
         if key not in self._known:
             if self._left <= 0:
-                return "", 0
+                return not_known
             self._left -= 1
             self._known[key] = (self._now_ns, read())
         return self._known[key][1]
@@ -83,18 +88,19 @@ class WeightFiles:
         return NO_LEVEL if ends else read_group_weight(directory, self._unified)
 
     def _session(self, tgid: int) -> tuple[str, int]:
-        if self._has_sessions is None:
-            self._has_sessions = self._contents("sys/kernel/sched_autogroup_enabled").strip() == b"1"
-        found = _AUTOGROUP.match(self._contents(f"{tgid}/autogroup")) if self._has_sessions else None
+        contents = self._contents(f"{tgid}/autogroup")
+        if contents is None:
+            return "", NO_LEVEL
+        found = _AUTOGROUP.match(contents)  # of a kernel thread it is empty
         # autogroup_move_group(): its shares are the weight of its nice.
         return (f"autogroup {int(found[1])}", nice_weight(int(found[2]))) if found else ("", 0)
 
-    def _contents(self, path: str) -> bytes:
+    def _contents(self, path: str) -> bytes | None:
         try:
             with open(f"{self._proc}/{path}", "rb", buffering=0) as file:
                 return file.read()
         except OSError:
-            return b""
+            return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,6 +151,8 @@ def _steps(member: Member, files: WeightFiles) -> list[Step]:
         steps.append((path, shares, Level.CGROUP))
     if not steps:  # task_wants_autogroup()
         session, shares = files.of_session(member.number)
+        if shares == NO_LEVEL:
+            return []
         steps += [(session, shares, Level.AUTOGROUP)] if session else []
     return [*steps, (f"task {member.tid}", weight, Level.TASK)]
 

@@ -44,7 +44,12 @@ def files(root: Path, tmp_path: Path) -> WeightFiles:
     proc = tmp_path / "proc"
     (proc / "sys/kernel").mkdir(parents=True)
     (proc / "sys/kernel/sched_autogroup_enabled").write_text("1\n")
-    for tgid, words in ((1, "/autogroup-12 nice 0\n"), (2, "/autogroup-12 nice 0\n"), (3, "/autogroup-40 nice 5\n")):
+    for tgid, words in (
+        (1, "/autogroup-12 nice 0\n"),
+        (2, "/autogroup-12 nice 0\n"),
+        (3, "/autogroup-40 nice 5\n"),
+        (9, ""),
+    ):
         (proc / str(tgid)).mkdir()
         (proc / str(tgid) / "autogroup").write_text(words)
     made = WeightFiles(root, True, proc)
@@ -79,6 +84,8 @@ def test_tasks_of_two_sessions_meet_by_their_autogroups(files: WeightFiles) -> N
     assert meet(one, Member(12, 2, "/", fair()), files) == both(Level.TASK, 15, 1024)
     kernel_thread = Member(13, 9, "/", fair())  # in no session
     assert meet(one, kernel_thread, files) == Meeting(Level.AUTOGROUP, 1024, Level.TASK, 1024)
+    ended = Member(14, 4, "/", fair())  # nobody knows which one it was in
+    assert meet(one, ended, files) == UNKNOWN
 
 
 def test_a_task_of_the_root_meets_a_group_by_its_session(files: WeightFiles) -> None:
