@@ -9,17 +9,18 @@ from typing import Generic
 
 from textual import events, on
 from textual.message import Message
+from textual.screen import Screen
 
 from schedtop.base.units import NS_PER_S
 from schedtop.ui.feed import Feed, Item, ItemSource, opened_here
-from schedtop.ui.screens.still import StillScreen
+from schedtop.ui.screens.still import is_on_top
 from schedtop.widgets.strips import Span
 
 OLD_NS = 5 * NS_PER_S // 2
 """It is read once a second: what is older than this says so."""
 
 
-class AttachedScreen(StillScreen, Generic[Item]):
+class AttachedScreen(Screen[None], Generic[Item]):
     """Opens its source in a thread when it comes (compiling takes a second) and closes it there when it goes, however
     it goes: by its key, with the dashboard, by a signal.
 
@@ -49,6 +50,11 @@ class AttachedScreen(StillScreen, Generic[Item]):
         self.failure = ""
         self._number = 0
         self._feed = self._feed_of(source)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it is to be painted."""
+        return is_on_top(self)
 
     def attach(self, source: AbstractContextManager[ItemSource[Item]]) -> None:
         """Goes on with another source; the one before detaches, and what it still gives is dropped."""

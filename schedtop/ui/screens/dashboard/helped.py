@@ -11,11 +11,9 @@ from schedtop.model.frame import Frame
 from schedtop.model.rows import rows_where
 from schedtop.model.sched_class import treatment
 from schedtop.ui.screens.dashboard.held import TOLD_NS
+from schedtop.verdict.limits import WAITS_SHARE
 from schedtop.verdict.phrases import task_words
 from schedtop.verdict.verdict import Verdict
-
-LITTLE_SHARE = 0.02
-"""A task that waits for less of the time waits no longer."""
 
 ASKED_NS = 5 * NS_PER_S
 """So long after another task took its place in the command it is asked whether it waits."""
@@ -59,6 +57,6 @@ class Helped:
 def _without_waits(frame: Frame, tid: int) -> str:
     """The task in words if it still runs, and hardly waits; else empty."""
     rows = rows_where(frame.tasks, frame.tasks["tid"] == tid)
-    if len(rows) != 1 or rows["ended"][0] or int(rows["run_delay_ns"][0]) > LITTLE_SHARE * frame.interval_ns:
+    if len(rows) != 1 or rows["ended"][0] or int(rows["run_delay_ns"][0]) > WAITS_SHARE * frame.interval_ns:
         return ""
     return task_words(tid, rows["comm"][0], treatment(rows[0]).words)

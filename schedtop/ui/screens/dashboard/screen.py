@@ -11,6 +11,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.geometry import Size
+from textual.screen import Screen
 
 from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
@@ -43,7 +44,7 @@ from schedtop.ui.screens.dashboard.time_keys import TimeKeys
 from schedtop.ui.screens.dashboard.timeline import Timeline
 from schedtop.ui.screens.dashboard.view_keys import ViewKeys
 from schedtop.ui.screens.search import Search
-from schedtop.ui.screens.still import StillScreen
+from schedtop.ui.screens.still import is_on_top
 from schedtop.ui.slices import Step
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.parts import keys_of, made_of
@@ -101,7 +102,7 @@ KEYS: Sequence[BindingType] = (
 
 
 @made_of(PARTS)
-class Dashboard(StillScreen):
+class Dashboard(Screen[None]):
     """Header, panes, the strip of those that are not seen, filter line and key bar, over what a Source gives."""
 
     AUTO_FOCUS = None
@@ -208,6 +209,11 @@ class Dashboard(StillScreen):
     def is_covered(self) -> bool:
         """Whether another screen hides the panes: they are drawn when it goes."""
         return any(isinstance(screen, AttachedScreen) for screen in self.app.screen_stack)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it is to be painted."""
+        return is_on_top(self)
 
     def on_screen_suspend(self) -> None:
         """Another screen comes over the panes."""
