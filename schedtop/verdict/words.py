@@ -68,6 +68,9 @@ FEWER = "Start fewer processes (keep workers), or let them wait"
 
 NICE_MAY_NOT_HELP = "nice acts only inside of a session: if it is no help, echo 19 > /proc/PID/autogroup"
 
+LOOKED_BACK = 10
+"""Intervals in which it is looked for a wait that tells where tasks meet."""
+
 LOW_NICE, LEAST_NICE = 10, 19
 """What a task is reniced to that others wait for: a tenth of the weight of nice 0, and next to none."""
 
@@ -319,7 +322,7 @@ def biggest_run_ns(tasks: Rows) -> int:
     return int(_biggest(tasks)[1]["run_ns"].sum())
 
 
-def let_biggest_wait(tasks: Rows) -> tuple[str, str]:
+def let_biggest_wait(f: Facts, tasks: Rows) -> tuple[str, str]:
     """What to do about the process that ran longest, or all tasks of its name; of ended ones, about their starter."""
     name, own = _biggest(tasks)
     if not name:
@@ -330,16 +333,17 @@ def let_biggest_wait(tasks: Rows) -> tuple[str, str]:
     if 2 * int(gone["run_ns"].sum()) > int(own["run_ns"].sum()):
         starter, started = _with_most(gone, gone["parent"])
         numbers = np.unique(started["parent_tgid"]).tolist()
-        return fewer_processes(tasks, starter, numbers[0] if len(numbers) == 1 else 0)
+        return fewer_processes(f, starter, numbers[0] if len(numbers) == 1 else 0)
     return typed("Let the biggest wait", renice_named(name, 0, int(own["nice"].min())))
 
 
 def meet_as_sessions(rows: Rows, blockers: npt.NDArray[np.bool_]) -> bool:
     """Whether these blockers (a mask of `blocker_tid`) and the victims are in autogroups of their own, mostly.
 
-    Then a nice value does nothing between them: it acts only inside of one.
+    Then a nice value does nothing between them: it acts only inside of one. Of tasks that have ended that is not known;
+    those that started them tell.
     """
-    times = np.where(blockers, rows["blocker_ns"], 0)
+    times = np.where(blockers & (rows["blocker_level"] != Level.UNKNOWN), rows["blocker_ns"], 0)
     return 2 * int(times[rows["blocker_level"] == Level.AUTOGROUP].sum()) > int(times.sum())
 
 
@@ -355,22 +359,53 @@ def let_wait(f: Facts, rows: Rows, part: Part) -> tuple[str, str]:
     return typed("Let it wait instead", renice_words(part))
 
 
-def fewer_processes_of_sessions(comm: bytes, tgid: int) -> tuple[str, str]:
-    """As `fewer_processes`, of what meets the others as sessions."""
-    reason = "Start fewer, or let their session wait"
-    if tgid:
-        return typed(reason, f"echo {LEAST_NICE} > /proc/{tgid}/autogroup")
-    return typed(reason, f"for p in {pgrep_words(text(comm))}; do echo {LEAST_NICE} > /proc/$p/autogroup; done")
+def storm_names(f: Facts, starter: bytes) -> set[bytes]:
+    """The names of what comes and goes, and of what starts it."""
+    return {*f.view.short_lived["comm"].tolist(), starter}
 
 
-def fewer_processes(tasks: Rows, comm: bytes, tgid: int) -> tuple[str, str]:
-    """What to do about what starts short-lived tasks, of name `comm` (`tgid` 0: several): they have its nice value."""
-    own = rows_where(tasks, tasks["tid"] == tgid if tgid else (tasks["comm"] == comm) & (tasks["tid"] == tasks["tgid"]))
-    nice = int(own["nice"].min()) if len(own) else 0
+def fewer_processes(f: Facts, comm: bytes, tgid: int) -> tuple[str, str]:
+    """What to do about what starts short-lived tasks, of name `comm` (`tgid` 0: several): they have its nice value.
+
+    Where they meet the other tasks as sessions, the nice value of these counts; where that is not known, both get one.
+    """
+    rows, blockers, is_known = _behind_storm(f, list(storm_names(f, comm)))
+    starters = str(tgid) if tgid else pgrep_words(text(comm))
+    as_sessions = meet_as_sessions(rows, blockers)
+    if as_sessions:
+        weight = int(rows["blocker_weight"][blockers & (rows["blocker_level"] == Level.AUTOGROUP)].max())
+        nice = nice_of_weight(weight) if weight else 0
+    else:
+        tasks = f.frame.tasks
+        own = (tasks["tid"] == tgid) if tgid else (tasks["comm"] == comm) & (tasks["tid"] == tasks["tgid"])
+        nice = int(tasks["nice"][own].min()) if own.any() else 0
     if nice >= LEAST_NICE:
         # All others go first as it is.
-        return typed("See what they are for, and start fewer", f"ps -o pid,ppid,args {tgid or pgrep_words(text(comm))}")
+        return typed("See what they are for, and start fewer", f"ps -o pid,ppid,args {starters}")
+    if as_sessions:
+        file = f"echo {LEAST_NICE} > /proc/{tgid or '$p'}/autogroup"
+        return typed(
+            "Start fewer, or let their session wait", file if tgid else f"for p in {starters}; do {file}; done"
+        )
+    if f.frame.overhead.session_nice and not is_known:
+        each = f"renice -n {_less(nice)} -p $p; echo {_less(nice)} > /proc/$p/autogroup"
+        return typed(FEWER, f"for p in {starters}; do {each}; done")
     return typed(FEWER, renice_named(comm, tgid, nice))
+
+
+def _behind_storm(f: Facts, names: Sequence[bytes]) -> tuple[Rows, npt.NDArray[np.bool_], bool]:
+    """The slow waits of other tasks, which of their blockers have these names, and whether it is known where they meet.
+
+    Of the last intervals the newest of which it is known: there need not be such a wait each second.
+    """
+    rows = f.slow.rows[:0]
+    blockers = np.zeros_like(rows["blocker_tid"], bool)
+    for every in (f.slow.rows, *(frame.slow_waits for frame in reversed(f.view.series[-LOOKED_BACK:]))):
+        rows = rows_where(every, ~np.isin(every["comm"], names))
+        blockers = np.isin(rows["blocker_comm"], names)
+        if (blockers & (rows["blocker_level"] != Level.UNKNOWN)).any():
+            return rows, blockers, True
+    return rows, blockers, False
 
 
 def renice_named(name: bytes, tid: int = 0, nice: int = 0) -> str:

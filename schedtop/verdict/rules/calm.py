@@ -23,7 +23,7 @@ from schedtop.verdict.words import (
     up_to_words,
 )
 
-_ANY = typed("Slow all the same? See locks, I/O (key P)", "sudo schedtop activity")
+_ANY = typed("Still slow? See system calls, I/O (key a)", "sudo schedtop activity")
 _KNOWN = "See its path (key P) or activity (a)"
 
 
@@ -64,7 +64,7 @@ def calm(f: Facts) -> Finding | None:
         longest = format_ns(int(f.view.tasks["max_wait_ns"].max(initial=0)))
         headline = f"No slow wait of what the filter shows; its longest is {longest}"
     elif f.p99_ns <= QUIET_NS:
-        headline = f"Nothing waits: p99 is {format_ns(f.p99_ns)}"
+        headline = f"Waits are short: p99 is {format_ns(f.p99_ns)}"
     else:
         headline = f"No wait is slow: p99 is {format_ns(f.p99_ns)}, slow is {format_round_ns(f.frame.threshold_ns)}"
     return Finding(headline, context_words(f), *_elsewhere(f))

@@ -140,9 +140,9 @@ def _biggest(f: Facts) -> _Biggest:
     share = biggest_run_ns(tasks) / max(1.0, sum(f.busy.values()) * f.frame.interval_ns)
     if found and found.starter and found.named_share > share:
         evidence = f"biggest: {found.words} took {percent(found.named_share)} of the busy time"
-        action = fewer_processes(f.frame.tasks, found.starter.comm, found.starter.tgid)
+        action = fewer_processes(f, found.starter.comm, found.starter.tgid)
         return _Biggest(found.words, found.named_share, (evidence,), action, ("short-lived",))
-    action = let_biggest_wait(tasks)
+    action = let_biggest_wait(f, tasks)
     beside = f"; {percent(found.named_share)} is {found.words}" if found and not f.chosen else ""
     said = ("short-lived",) if beside else ()
     return _Biggest(biggest_name(tasks), min(1.0, share), biggest_words(tasks), action, said, beside)

@@ -37,7 +37,7 @@ def turns(f: Facts) -> Finding | None:
         return None
     p99 = f.frame.latency.histogram(None, cpu).percentile_ns(0.99) or 0
     how = f"{' and take turns' if len(tasks) > 1 else ''} (p99 {format_ns(p99)})"
-    if f.slow.left_out:  # the percentile would be that of the tasks that asked to wait
+    if f.slow.left_out or f.names_tasks:  # the percentile would be that of other tasks
         how = f" and {_wait_words(f)}"
     evidence = (*_turns_words(f, tasks), *context_words(f), *hidden_words(f, waiters(tasks)))
     moved = _moved(f)

@@ -7,7 +7,7 @@ import numpy as np
 from schedtop.model.rows import rows_where
 from schedtop.model.waits import Explanation
 from schedtop.verdict.facts import Facts
-from schedtop.verdict.limits import DELAYED_SHARE, QUOTA_NOTICE, SHORT_LIVED_SHARE
+from schedtop.verdict.limits import QUOTA_NOTICE, SHORT_LIVED_SHARE, WAITS_SHARE
 from schedtop.verdict.parts import waiters
 from schedtop.verdict.phrases import percent
 from schedtop.verdict.rule import Finding
@@ -15,14 +15,14 @@ from schedtop.verdict.short_lived import ShortLived
 from schedtop.verdict.slow import asks_to_wait, urgent
 from schedtop.verdict.words import (
     FEWER,
+    KTHREADD_TGID,
     NICE_MAY_NOT_HELP,
     context_words,
     fewer_processes,
-    fewer_processes_of_sessions,
-    meet_as_sessions,
     p99_words,
     shares_words,
     slow_words,
+    storm_names,
     typed,
 )
 
@@ -35,33 +35,27 @@ def short_lived(f: Facts) -> Finding | None:
     rows = f.slow.of(Explanation.QUEUEING)
     mixed = (f"of the slow waits: {shares_words(f)}",) if f.slow.enough and f.slow.main is None else ()
     known = (*found.evidence, *slow_words(f, rows), *mixed, *p99_words(f), *context_words(f, "short-lived"))
-    evidence = (*known, *((NICE_MAY_NOT_HELP,) if found.starter else ()))
+    evidence = (*known, *((NICE_MAY_NOT_HELP,) if found.starter and not f.frame.overhead.session_nice else ()))
     headline = f"{found.words} take {percent(found.named_share)} of the busy CPU time{_meanwhile(f, found)}"
     return Finding(headline, evidence, *_action(f, found), level="" if f.slow.enough else "notice")
 
 
 def _action(f: Facts, found: ShortLived) -> tuple[str, str]:
     starter = found.starter
-    if starter is None:
-        return typed(FEWER, "")
-    if meet_as_sessions(f.slow.rows, np.isin(f.slow.rows["blocker_comm"], list(_storm(f, found)))):
-        return fewer_processes_of_sessions(starter.comm, starter.tgid)
-    return fewer_processes(f.frame.tasks, starter.comm, starter.tgid)
-
-
-def _storm(f: Facts, found: ShortLived) -> set[bytes]:
-    """The names of what comes and goes, and of what starts it."""
-    return {*f.view.short_lived["comm"].tolist(), found.starter.comm if found.starter else b""}
+    return fewer_processes(f, starter.comm, starter.tgid) if starter else typed(FEWER, "")
 
 
 def _meanwhile(f: Facts, found: ShortLived) -> str:
-    """Which of the other tasks waits most, if it notices: that is what somebody misses."""
+    """Which of the other tasks waits most, or that none waits: that is what somebody misses."""
     tasks = f.view.tasks
-    others = rows_where(tasks, ~np.isin(tasks["comm"], list(_storm(f, found))))
+    others = rows_where(
+        tasks, ~np.isin(tasks["comm"], list(storm_names(f, found.starter.comm if found.starter else b"")))
+    )
     others = rows_where(others, (others["ended"] == 0) & ~asks_to_wait(others))
-    others = rows_where(others, others["run_delay_ns"] >= DELAYED_SHARE * f.frame.interval_ns)
+    others = rows_where(others, others["parent_tgid"] != KTHREADD_TGID)
+    others = rows_where(others, others["run_delay_ns"] >= WAITS_SHARE * f.frame.interval_ns)
     if not len(others):
-        return ""
+        return "; no other task waits" if len(tasks) and not f.chosen else ""
     (most,) = waiters(others[np.argsort(-others["run_delay_ns"], kind="stable")[:1]])
     return f"; {most.words} waits {percent(most.ns / max(1, f.frame.interval_ns))} of the time"
 

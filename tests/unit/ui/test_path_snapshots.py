@@ -57,7 +57,7 @@ async def test_path_screen(size: Size, request: pytest.FixtureRequest, monkeypat
         screen = PathScreen(
             lambda subject, min_ns, **_: Still(subject, min_ns, pace_s=0.02),
             PathSubject(1204, 1200, "rpc-worker"),
-            lambda subject: Verdict("ok", "calm", "Nothing waits: p99 is 20 µs"),
+            lambda subject: Verdict("ok", "calm", "Waits are short: p99 is 20 µs"),
         )
         app.push_screen(screen)
         while screen.shown is None or screen.shown.summary.episodes < 3 * SECONDS:

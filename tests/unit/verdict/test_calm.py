@@ -21,7 +21,7 @@ from tests.unit.verdict.frames import HOST, MS, frame, judged, pinned, tasks
 def test_verdict_without_waits_is_quiet() -> None:
     verdict = judged(frame(short_ns=40_000))
     assert (verdict.level, verdict.rule) == ("ok", "calm")
-    assert verdict.headline.startswith("Nothing waits: p99 is ")
+    assert verdict.headline.startswith("Waits are short: p99 is ")
     assert judged(frame(short_ns=2 * MS)).headline.startswith("No wait is slow: p99 is ")
     assert judged(frame(short_ns=2 * MS)).headline.endswith("slow is 5 ms")
 

@@ -24,7 +24,7 @@ def busy(made: Frame, **numbers: Any) -> Frame:
 def test_what_stands_out_is_in_the_headline() -> None:
     verdict = judged(busy(frame(short_ns=40_000)))
     assert (verdict.level, verdict.rule) == ("ok", "calm")
-    assert verdict.headline.startswith("Nothing waits: p99 is ") and verdict.headline.endswith(f"; {DUMP}")
+    assert verdict.headline.startswith("Waits are short: p99 is ") and verdict.headline.endswith(f"; {DUMP}")
     assert "schedtop activity" in verdict.action
 
 

@@ -13,7 +13,7 @@ from schedtop.verdict.verdict import Verdict
 from tests import ROOT
 from tests.unit.path.test_walk import LATE, held_lock
 
-CALM = Verdict("ok", "calm", "Nothing waits: p99 is 20 µs")
+CALM = Verdict("ok", "calm", "Waits are short: p99 is 20 µs")
 
 
 def inversion():  # type: ignore[no-untyped-def]

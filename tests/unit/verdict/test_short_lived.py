@@ -1,11 +1,18 @@
 """Short-lived tasks that are much of the work."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from schedtop.base.units import NS_PER_S
+from schedtop.history.history import History
+from schedtop.history.view import ViewSettings
 from schedtop.model.rows import Rows
 from schedtop.model.sched_class import Level, SchedClass
-from tests.unit.verdict.frames import MS, blocked, frame, judged, pinned, short_lived, tasks, waits
+from schedtop.model.weights import nice_weight
+from schedtop.verdict.engine import judge
+from tests.unit.verdict.frames import HOST, MS, blocked, frame, judged, pinned, short_lived, tasks, waits
 
 
 def test_fork_storm_is_named_with_its_rate_and_parent() -> None:
@@ -100,12 +107,12 @@ def test_a_storm_names_its_commands_and_who_waits_meanwhile() -> None:
         [short_lived(count, 500_000, comm) for count, comm in ((500, b"cat"), (400, b"date"), (400, b"w"))]
     )
     web = tasks(tid=40, comm=b"web", run_delay_ns=120 * MS)
-    others = [tasks(tid=41, comm=b"w", run_delay_ns=300 * MS), tasks(tid=42, comm=b"app", run_delay_ns=99 * MS)]
+    others = [tasks(tid=41, comm=b"w", run_delay_ns=300 * MS), tasks(tid=42, comm=b"app", run_delay_ns=19 * MS)]
     verdict = judged(frame(busy=(0.6, 0.6), short_lived=three, tasks=np.concatenate((web, *others))))
     storm = "cat, date, w ×1,300/s by make (12) take 54 % of the busy CPU time"
     assert verdict.headline == f"{storm}; web (40) waits 12 % of the time"
     alone = judged(frame(busy=(0.6, 0.6), short_lived=three, tasks=others[1]))
-    assert alone.headline == storm
+    assert alone.headline == f"{storm}; no other task waits"
 
 
 @pytest.mark.parametrize(
@@ -116,6 +123,16 @@ def test_what_starts_a_storm_is_not_told_twice_to_wait(nice: int, command: str) 
     starter = tasks(tid=12, tgid=12, comm=b"make", nice=nice, sched_class=SchedClass.FAIR)
     starter = np.concatenate((starter, tasks(tid=99, tgid=99, comm=b"make")))
     assert judged(frame(busy=(0.9, 0.9), short_lived=short_lived(1200, MS), tasks=starter)).command == command
+
+
+def test_where_the_victims_of_a_storm_may_be_other_sessions_the_command_is_for_both() -> None:
+    storm = frame(busy=(0.9, 0.9), short_lived=short_lived(1200, MS))
+    storm = replace(storm, overhead=replace(storm.overhead, session_nice=-12))
+    assert judged(storm).command == "for p in 12; do renice -n 10 -p $p; echo 10 > /proc/$p/autogroup; done"
+    assert not any("session" in item for item in judged(storm).evidence)
+    rows = blocked(waits(20), (66, b"sh", 0.5), (67, b"sh", 0.4))
+    rows["blocker_level"][:, :2] = Level.TASK
+    assert judged(replace(storm, slow_waits=rows)).command == "renice -n 10 -p 12"
 
 
 @pytest.mark.parametrize(
@@ -130,5 +147,13 @@ def test_what_starts_a_storm_is_not_told_twice_to_wait(nice: int, command: str) 
 def test_a_storm_of_another_session_waits_as_a_session(tgid: int, level: Level, command: str) -> None:
     rows = blocked(waits(20), (66, b"sh", 0.5), (67, b"sh", 0.4))
     rows["blocker_level"][:, :2] = level
-    verdict = judged(frame(rows, busy=(0.9, 0.9), short_lived=short_lived(1200, MS, tgid=tgid)))
+    storm = frame(rows, busy=(0.9, 0.9), short_lived=short_lived(1200, MS, tgid=tgid))
+    verdict = judged(storm)
     assert (verdict.rule, verdict.command) == ("forks", command)
+    # A second without such a wait does not tell it otherwise.
+    now = replace(storm, end_ns=2 * NS_PER_S, slow_waits=rows[:0])
+    view = History(HOST, [replace(storm, end_ns=NS_PER_S), now]).view(ViewSettings())
+    assert judge(view).command == command
+    rows["blocker_weight"][:, :2] = nice_weight(19)
+    if level is Level.AUTOGROUP:
+        assert judged(replace(storm, slow_waits=rows)).command.startswith("ps -o pid,ppid,args ")

@@ -76,7 +76,7 @@ class Opened:
 
 
 def calm(_subject: PathSubject) -> Verdict:
-    return Verdict("ok", "calm", "Nothing waits: p99 is 20 µs")
+    return Verdict("ok", "calm", "Waits are short: p99 is 20 µs")
 
 
 @asynccontextmanager
@@ -200,7 +200,7 @@ async def test_verdict_in_full_is_the_inversion_with_what_else_is_wrong() -> Non
         await pilot.press("space", "v")
         await until(pilot, lambda: isinstance(pilot.app.screen, TextScreen))
         shown = text(pilot.app)
-        assert "rule: inversion" in shown and "it does not wait for a CPU itself: Nothing waits" in shown
+        assert "rule: inversion" in shown and "it does not wait for a CPU itself: Waits are short" in shown
         await pilot.press("escape")
         screen._judge = lambda subject: Verdict("alarm", "blocker", "backup has its CPU")
         await pilot.press("v")
