@@ -21,6 +21,7 @@ QUIET_NS = 100_000  # waits up to here are the price of a switch: of longer ones
 STARVED_NS = NS_PER_S  # longer than any slice or period, and when real-time tasks must let others run
 DELAYED_SHARE = 0.1  # a task that waits a tenth of the time notices
 WAITS_SHARE = 0.02  # of one that waits less than this nobody speaks
+LITTLE_LONGER = 4  # a few waits that are less than so many times the threshold are no news
 CHOSEN_SHARE = 0.05  # of one that somebody asks about, if it waits as long as it runs
 DELAY_LOAD = 0.2  # and so much waiting altogether is more than wakeups make
 PRESSURE_SPAN_NS = 10 * NS_PER_S  # the kernel brings it up to date every 2 s: shorter spans jump

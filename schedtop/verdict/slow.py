@@ -116,9 +116,9 @@ def _main(weights: Mapping[Explanation, int]) -> Explanation | None:
     return main if most >= MAIN_SHARE * sum(weights.values()) or most >= MAIN_FACTOR * second else None
 
 
-def slow_load(frame: Frame) -> float:
-    """How many tasks were in slow waits on average, of all that were seen."""
-    waits_ns = frame.slow_waits["wait_ns"]
+def slow_load(frame: Frame, rows: Rows | None = None) -> float:
+    """How many tasks were in slow waits on average, of all that were seen, or of these rows of SLOW_WAIT_DTYPE."""
+    waits_ns = (frame.slow_waits if rows is None else rows)["wait_ns"]
     return int(waits_ns[waits_ns >= frame.threshold_ns].sum()) / max(1, frame.interval_ns)
 
 

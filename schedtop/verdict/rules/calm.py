@@ -10,7 +10,7 @@ from schedtop.base.units import format_ns, format_round_ns
 from schedtop.model.filters import Filter
 from schedtop.model.rows import TASK_DTYPE, Rows, rows_where
 from schedtop.verdict.facts import Facts
-from schedtop.verdict.limits import QUIET_NS
+from schedtop.verdict.limits import LITTLE_LONGER, QUIET_NS, WAITS_SHARE
 from schedtop.verdict.parts import victims_of
 from schedtop.verdict.phrases import counted
 from schedtop.verdict.rule import Finding
@@ -33,8 +33,10 @@ def rare(f: Facts) -> Finding | None:
     if f.slow.enough or not len(rows):
         return None
     worst = rows[int(np.argmax(rows["wait_ns"]))]
-    longest = format_ns(int(worst["wait_ns"]))
-    headline = f"{counted(len(rows), 'slow wait')}, the longest {longest}: too few for a common cause"
+    longest_ns = int(worst["wait_ns"])
+    headline = f"{counted(len(rows), 'slow wait')}, the longest {format_ns(longest_ns)}: too few for a common cause"
+    if f.slow.load < WAITS_SHARE and longest_ns < LITTLE_LONGER * f.frame.threshold_ns:
+        return Finding(headline, p99_words(f), *_elsewhere(f), level="ok")
     action = typed("Look at this task alone", f"schedtop task {int(worst['tid'])}")
     return Finding(headline, (explain(worst, kernel=f.view.host.kernel).rstrip("."), *p99_words(f)), *action)
 

@@ -39,9 +39,13 @@ def test_the_filter_holds_for_slow_waits() -> None:
 
 def test_a_few_slow_waits_have_no_common_cause() -> None:
     verdict = judged(frame(pinned(4)))
-    assert verdict.rule == "rare"
+    assert (verdict.level, verdict.rule) == ("notice", "rare")
     assert verdict.headline == "4 slow waits, the longest 8.00 ms: too few for a common cause"
     assert "the affinity mask" in verdict.evidence[0]
+    # Short ones are no news.
+    assert [judged(frame(pinned(count))).level for count in (1, 2, 3)] == ["ok", "ok", "notice"]
+    levels = [judged(frame(pinned(1, wait_ns=ns))).level for ns in (19 * MS, 20 * MS)]
+    assert levels == ["ok", "notice"]
     assert judged(frame(pinned(5))).rule == "pinned"
     assert judged(frame(pinned(2, wait_ns=60 * MS))).rule == "pinned"
 

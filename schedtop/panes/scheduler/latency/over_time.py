@@ -50,7 +50,7 @@ PERCENTILES = (("━", "p50", 0.5), ("═", "p99", 0.99))
 BOTH = "≡"
 """Where the lines of two percentiles are in one cell."""
 
-THRESHOLD_LINE, THRESHOLD_MARK = "┈", "▶"
+THRESHOLD_LINE, THRESHOLD_MARK = "▁", "▶"
 GAP_MARK = "?"
 
 STYLES = (
@@ -98,7 +98,7 @@ class OverTimePane(Pane[View]):
         "Every wait for a CPU of the last minutes: time to the right, longer waits higher up (logarithmic), "
         "the more waits in a cell the stronger its colour (with few colours the denser it is); below the frame "
         "stands how many. ━ is the median (p50), ═ the 99th percentile, ≡ both, over the shade of their cell. ▶ and "
-        "the dotted line are the threshold of slow waits, at which a row begins; all above it has another colour. "
+        "the line are the threshold of slow waits, at which a row begins; all above it has another colour. "
         "◆ are waits for a quota, or of a real-time task for its limit: they are not in the histogram, nor in "
         "max. Click on a column, or Space and then ← →: all panes show that interval, and ▲ marks it (├─▲ the "
         "window of w). x shows more time in each column. Old intervals that were put together to save room are "

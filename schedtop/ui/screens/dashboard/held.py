@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from schedtop.base.units import NS_PER_S, format_round_ns, format_whole_s
+from schedtop.base.units import NS_PER_S, format_ns, format_round_ns, format_whole_s
 from schedtop.history.view import ViewSettings
 from schedtop.verdict.verdict import Verdict
 
@@ -28,41 +28,49 @@ class Held:
         self._settings: ViewSettings | None = None
         self._true_ns = 0
         self._alarm_ns: int | None = None
+        self._alarm_load: float | None = None
 
-    def shown(self, verdict: Verdict, end_ns: int, settings: ViewSettings) -> Verdict:
+    def shown(self, verdict: Verdict, end_ns: int, settings: ViewSettings, load: float | None = None) -> Verdict:
         """What to show of what ends at `end_ns`, of which this is the verdict: that, or a worse one before it.
 
-        A quota that is to be typed stays while it is about the same.
+        `load`: how many tasks are in slow waits on average.
 
+        A quota that is to be typed stays while it is about the same.
         With other settings it is about something else.
         """
         settings = replace(settings, selected_task=None)
         before, ago_ns = self._verdict, end_ns - self._true_ns
         if before and settings == self._settings and 0 <= ago_ns <= HELD_NS and _is_worse(before, verdict):
             now = f"this was so until {format_round_ns(ago_ns)} ago; now: {verdict.headline}"
-            return self._with_the_end(replace(before, evidence=(now, *before.evidence)), end_ns)
+            return self._with_the_end(replace(before, evidence=(now, *before.evidence)), end_ns, load)
         if settings != self._settings:
             self._alarm_ns = None
         elif before:
             verdict = _with_steady_quota(before, verdict)
         if verdict.level == "alarm":
+            goes_on = self._alarm_ns is not None and end_ns - self._alarm_ns <= TOLD_NS
+            self._alarm_load = max(self._alarm_load or 0.0, load or 0.0) if goes_on else load
             self._alarm_ns = end_ns
         self._verdict, self._settings, self._true_ns = verdict, settings, end_ns
-        return self._with_the_end(verdict, end_ns)
+        return self._with_the_end(verdict, end_ns, load)
 
     def forget_alarm(self) -> None:
         """The time stands still: when the alarm ends is not seen."""
         self._alarm_ns = None
 
-    def _with_the_end(self, verdict: Verdict, end_ns: int) -> Verdict:
-        """With when the last alarm ended, if that was just now."""
+    def _with_the_end(self, verdict: Verdict, end_ns: int, load: float | None) -> Verdict:
+        """With when the last alarm ended, if that was just now, and what is left of the slow waits."""
         if verdict.level not in ("ok", "notice") or self._alarm_ns is None:
             return verdict
         ago_ns = end_ns - self._alarm_ns
         if not 0 <= ago_ns <= TOLD_NS:
             return verdict
         # First, because a narrow screen drops the last clauses.
-        return replace(verdict, headline=f"The alarm ended {format_whole_s(ago_ns)} ago; now: {verdict.headline}")
+        less = ""
+        if self._alarm_load and load is not None:
+            before, now = (format_ns(round(each * NS_PER_S)) for each in (self._alarm_load, load))
+            less = f": slow waits {before} → {now if load else 'none'} a second"
+        return replace(verdict, headline=f"The alarm ended {format_whole_s(ago_ns)} ago{less}; now: {verdict.headline}")
 
 
 def _with_steady_quota(before: Verdict, now: Verdict) -> Verdict:

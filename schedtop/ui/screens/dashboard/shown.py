@@ -17,6 +17,7 @@ from schedtop.ui.screens.dashboard.timeline import Timeline
 from schedtop.verdict.engine import verdict_on
 from schedtop.verdict.facts import Facts, gather
 from schedtop.verdict.limits import FIRST_VERDICT_NS
+from schedtop.verdict.slow import slow_load
 from schedtop.verdict.verdict import MEASURING, Verdict
 
 DRAWN_APART_NS = NS_PER_S // 2
@@ -105,7 +106,8 @@ class Shown:
         if self.timeline.is_frozen:
             self._held.forget_alarm()
         else:
-            verdict = self._held.shown(verdict, view.frame.end_ns, self.settings)
+            load = slow_load(view.frame, view.slow_waits)
+            verdict = self._held.shown(verdict, view.frame.end_ns, self.settings, load)
             verdict = self._helped.shown(verdict, view)
         return verdict.with_sudo() if self._by_sudo else verdict
 

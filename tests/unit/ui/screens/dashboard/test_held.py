@@ -65,6 +65,20 @@ def test_the_end_of_an_alarm_is_told_for_half_a_minute() -> None:
     assert held.shown(OK, NS_PER_S, replace(SETTINGS, filter=Filter.parse("comm:web"))) == OK
 
 
+def test_the_end_of_an_alarm_tells_what_is_left_of_the_slow_waits() -> None:
+    held = Held()
+    headlines = [
+        held.shown(one, number * NS_PER_S, SETTINGS, load).headline
+        for number, (one, load) in enumerate([(ALARM, 1.38), (ALARM, 0.2), *[(NOTICE, 0.0121)] * 4, (OK, 0.0)])
+    ]
+    assert headlines[1] == ALARM.headline
+    assert headlines[5] == "The alarm ended 4 s ago: slow waits 1.38 s → 12.1 ms a second; now: It waits a little"
+    # An alarm much later is another one.
+    held.shown(ALARM, 60 * NS_PER_S, SETTINGS, 0.5)
+    told = held.shown(OK, 64 * NS_PER_S, SETTINGS, 0.0).headline
+    assert told == "The alarm ended 4 s ago: slow waits 500 ms → none a second; now: Nothing waits"
+
+
 def test_one_that_comes_and_goes_stays() -> None:
     found = shown(ALARM, OK, ALARM, OK, UNKNOWN, ALARM)
     assert {one.level for one in found} == {"alarm"}
