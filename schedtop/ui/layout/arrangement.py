@@ -20,8 +20,11 @@ STRIP_MOST = 3
 STRIP_FREE_LINES = 30
 """From this many lines on the strip may have as many as it needs."""
 
-SEVERAL_LEAST_LINES = 24
+SEVERAL_LEAST_LINES = 19
 """From this many lines on there is room for several panes."""
+
+GUEST_LEAST_LINES = 24
+"""From this many lines on also for a guest beside others."""
 
 STRIP_LEAST_LINES = 12
 """Fewer lines than this are for the pane alone, without a strip."""
@@ -55,7 +58,7 @@ def arrange(
     """
     if zoomed is not None:
         return Arrangement((Row({zoomed: 1}),), (), 0)
-    for plan in preset.plans if size.height >= SEVERAL_LEAST_LINES else ():
+    for plan in preset.plans if size.height >= (GUEST_LEAST_LINES if guest else SEVERAL_LEAST_LINES) else ():
         arranged = _beside_strip(_with_guest(plan, preset.main, guest), least, size)
         # A small guest must not bring other panes with it.
         if _fits(_beside_strip(plan, least, size), least, size) and _fits(arranged, least, size):

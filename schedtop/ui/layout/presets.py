@@ -134,6 +134,10 @@ PRESETS = (
                 Row({OVER_TIME: 1}, 4, least=10),
                 Row({TASKS: 1}, 4, least=10),
             ),
+            (
+                Row({OVER_TIME: 1}, 4),
+                Row({SLOW_WAITS: 1}, 3, least=7, most=9),
+            ),
         ),
         focus=TASKS,
         few_cpus=(
@@ -169,8 +173,8 @@ PRESETS = (
                 Row({SLOW_WAITS: 1}, 10, least=8),
             ),
             (
-                Row({OVER_TIME: 1}, 4),
-                Row({LATENCY: 1}, 4),
+                Row({OVER_TIME: 1}, 4, least=10),
+                Row({LATENCY: 1}, 4, least=10),
             ),
         ),
         focus=OVER_TIME,
@@ -214,8 +218,8 @@ PRESETS = (
                 Row({TASKS: 1}, 7, least=8),
             ),
             (
-                Row({CPUS: 1}, 4, of_cpus=True),
-                Row({CPU_STRIPS: 1}, 4),
+                Row({CPUS: 1}, 4, least=10, of_cpus=True),
+                Row({CPU_STRIPS: 1}, 4, least=10),
             ),
         ),
     ),
@@ -231,8 +235,8 @@ PRESETS = (
                 Row({OVER_TIME: 50, SLOW_WAITS: 60}, 11, least=9),
             ),
             (
-                Row({TASKS: 1}, 5),
-                Row({SHORT_LIVED: 1}, 3),
+                Row({TASKS: 1}, 5, least=12),
+                Row({SHORT_LIVED: 1}, 3, least=7),
             ),
         ),
     ),
