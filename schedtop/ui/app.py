@@ -21,6 +21,7 @@ from textual.filter import ANSIToTruecolor, LineFilter
 from textual.notifications import SeverityLevel
 
 from schedtop.base import session_nice
+from schedtop.base.breathing_imports import breathing_imports
 from schedtop.base.units import printable
 from schedtop.history.view import ViewSettings
 from schedtop.model.source import Source
@@ -227,7 +228,7 @@ class SchedtopApp(OpenApp[int]):
         """Only what differs from what the terminal shows."""
         self.surface.flush()
         if isinstance(renderable, PartialUpdate):
-            return Difference(self._painter, renderable, (self.size.width, self.size.height))
+            return Difference(self._painter, renderable, (self.size.width, self.size.height), self.surface.breathe)
         if renderable is not None:
             self._painter.forget()
         return renderable
@@ -301,7 +302,7 @@ def run(
     app.collector = Collector()
     for problem in app.problems.of_keys:
         print(f"schedtop: {printable(problem)}", file=sys.stderr)
-    with drawing_on_output(), ending_with_terminal():
+    with drawing_on_output(), ending_with_terminal(), breathing_imports(app.surface.breathe):
         try:
             app.run()
         finally:

@@ -169,6 +169,8 @@ class Canvas(Widget, can_focus=True):
 
     def put(self, lines: Sequence[Spans]) -> None:
         """Shows these lines from the first row on; only those that are others are made anew."""
+        surface = surface_of(self)
+        surface.breathe()
         width, height = self.inner
         wanted = [tuple(line) for line in lines[:height]]
         wanted.extend(() for _ in range(height - len(wanted)))
@@ -184,7 +186,7 @@ class Canvas(Widget, can_focus=True):
         fitted_before = [(row, self._fitted[row] or fitted(before[row], width)) for row in changed]
         for row in changed:
             self._fitted[row] = self._strips[row] = None
-        if self.marked or not surface_of(self).paint(self, fitted_before):
+        if self.marked or not surface.paint(self, fitted_before):
             self.refresh(*_regions(changed, width))
 
     def line_at(self, row: int) -> Spans:
@@ -239,6 +241,7 @@ class Canvas(Widget, can_focus=True):
         return strip
 
     def render_lines(self, crop: Region) -> list[Strip]:
+        surface_of(self).breathe()
         if self.catch_up is not None:
             self.catch_up(self)
             self.catch_up = None

@@ -8,13 +8,14 @@ difference is written with as few moves and codes as possible.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import eq
 
 from rich.cells import cell_len, get_character_cell_size
 from rich.console import Console
 from textual.strip import Strip
 
+from schedtop.base.breath import keep_on
 from schedtop.ui.terminal.ink import PLAIN, Depth, Ink, blank, change, hides, ink_of
 from schedtop.ui.terminal.textual_private import ChopsUpdate, CompositorUpdate, LayoutUpdate
 
@@ -57,8 +58,11 @@ class Painter:
         """Nothing is known of the screen any more: something else has written to it, or it has another size."""
         self._size = (0, 0)
 
-    def paint(self, update: CompositorUpdate, size: tuple[int, int]) -> str:
-        """The sequences that bring the terminal, of `size` (columns, lines), from what it shows to the update."""
+    def paint(self, update: CompositorUpdate, size: tuple[int, int], breathe: Callable[[], object] = keep_on) -> str:
+        """The sequences that bring the terminal, of `size` (columns, lines), from what it shows to the update.
+
+        `breathe` is called between lines.
+        """
         if size != self._size:
             self._size = size
             self._texts = [[UNKNOWN] * size[0] for _ in range(size[1])]
@@ -67,10 +71,12 @@ class Painter:
         if isinstance(update, ChopsUpdate):
             for y in sorted({span[0] for span in update.spans}):
                 if y < size[1]:
+                    breathe()
                     self._line(y, self._pieces(self._new(y, update.chops[y])))
         elif isinstance(update, LayoutUpdate):
             self._strips = [{} for _ in range(size[1])]
             for y, strips in enumerate(update.strips, update.region.y):
+                breathe()
                 self._line(y, self._pieces(_placed(strips, update.region.x)))
         return self.taken()
 
@@ -245,10 +251,13 @@ def cells_of(text: str) -> list[str]:
 class Difference(CompositorUpdate):
     """What a Painter makes of an update, computed when it is sent."""
 
-    def __init__(self, painter: Painter, update: CompositorUpdate, size: tuple[int, int]) -> None:
+    def __init__(
+        self, painter: Painter, update: CompositorUpdate, size: tuple[int, int], breathe: Callable[[], object]
+    ) -> None:
         self._painter = painter
         self._update = update
         self._size = size
+        self._breathe = breathe
 
     def render_segments(self, console: Console) -> str:
-        return self._painter.paint(self._update, self._size)
+        return self._painter.paint(self._update, self._size, self._breathe)
