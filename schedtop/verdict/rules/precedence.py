@@ -129,10 +129,15 @@ def lower_weight(f: Facts) -> Finding | None:
     others = len(victims_of(rows)) - 1
     also = (f"{counted(others, 'other task')} {verb(others, 'waits', 'wait')} like it",) if others else ()
     had = f"weights {weights[0]} and {weights[1]}: {top.words} had CPU {cpu} for {share} of the waits"
-    evidence = (had, *also, *_behind_words(f, rows, Explanation.LOWER_WEIGHT))
-    return Finding(headline, (*evidence, *context_words(f)), *_raise_words(f, row, which, levels[0]))
+    evidence = (had, *also, *_behind_words(f, rows, Explanation.LOWER_WEIGHT), *context_words(f))
+    if f.frame.overhead.nice and top.comm == OWN_COMM:
+        return Finding(
+            headline, evidence, *typed("It is this schedtop; with the weight of others", "sudo schedtop --no-renice")
+        )
+    return Finding(headline, evidence, *_raise_words(f, row, which, levels[0]))
 
 
+OWN_COMM = b"schedtop"
 _OF = {Level.CGROUP: "the cgroup of ", Level.AUTOGROUP: "the session of "}
 _ITS = {Level.CGROUP: "the weight of its cgroup", Level.AUTOGROUP: "the weight of its session"}
 

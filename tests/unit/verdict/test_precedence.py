@@ -10,6 +10,7 @@ import pytest
 
 from schedtop.history.history import History
 from schedtop.history.view import ViewSettings
+from schedtop.model.counts import Overhead
 from schedtop.model.host import Host
 from schedtop.model.rows import Rows
 from schedtop.model.sched_class import Level, Policy, SchedClass
@@ -118,6 +119,14 @@ def test_weights_of_two_tasks() -> None:
     assert verdict.action == "Give it the same weight: renice -n 0 -p 101"
     assert cause_of(lighter(Level.TASK, 820, 1024)) is Cause.PREEMPTION
     assert cause_of(lighter(Level.UNKNOWN, 0, 0)) is Cause.PREEMPTION
+
+
+def test_nobody_is_given_more_weight_because_of_schedtop_itself() -> None:
+    rows = lighter(Level.AUTOGROUP, 1024, 14949)
+    rows["blocker_comm"][:, 0] = b"schedtop"
+    own = replace(Overhead(), nice=-12)
+    assert judged(rows, overhead=own).command == "sudo schedtop --no-renice"
+    assert judged(rows).command.endswith("/autogroup"), "another one, with --no-renice"
 
 
 def test_task_that_asked_to_wait_is_no_alarm() -> None:
