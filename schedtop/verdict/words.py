@@ -61,6 +61,8 @@ MOST_SHARES = 3
 
 LEAST_THRESHOLD_NS = 10 * NS_PER_US
 
+OWN_COMM = b"schedtop"
+
 KTHREADD_TGID = 2
 """What starts all other threads of the kernel, of any boot."""
 

@@ -20,6 +20,7 @@ from schedtop.verdict.phrases import counted, percent, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.slow import asks_to_wait
 from schedtop.verdict.words import (
+    OWN_COMM,
     context_words,
     idle_words,
     irq_words,
@@ -137,7 +138,6 @@ def lower_weight(f: Facts) -> Finding | None:
     return Finding(headline, evidence, *_raise_words(f, row, which, levels[0]))
 
 
-OWN_COMM = b"schedtop"
 _OF = {Level.CGROUP: "the cgroup of ", Level.AUTOGROUP: "the session of "}
 _ITS = {Level.CGROUP: "the weight of its cgroup", Level.AUTOGROUP: "the weight of its session"}
 

@@ -17,6 +17,7 @@ from schedtop.verdict.words import (
     FEWER,
     KTHREADD_TGID,
     NICE_MAY_NOT_HELP,
+    OWN_COMM,
     context_words,
     fewer_processes,
     p99_words,
@@ -52,7 +53,7 @@ def _meanwhile(f: Facts, found: ShortLived) -> str:
         tasks, ~np.isin(tasks["comm"], list(storm_names(f, found.starter.comm if found.starter else b"")))
     )
     others = rows_where(others, (others["ended"] == 0) & ~asks_to_wait(others))
-    others = rows_where(others, others["parent_tgid"] != KTHREADD_TGID)
+    others = rows_where(others, (others["parent_tgid"] != KTHREADD_TGID) & (others["comm"] != OWN_COMM))
     others = rows_where(others, others["run_delay_ns"] >= WAITS_SHARE * f.frame.interval_ns)
     if not len(others):
         return "; no other task waits" if len(tasks) and not f.chosen else ""

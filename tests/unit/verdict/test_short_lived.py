@@ -113,6 +113,10 @@ def test_a_storm_names_its_commands_and_who_waits_meanwhile() -> None:
     assert verdict.headline == f"{storm}; web (40) waits 12 % of the time"
     alone = judged(frame(busy=(0.6, 0.6), short_lived=three, tasks=others[1]))
     assert alone.headline == f"{storm}; no other task waits"
+    own = np.concatenate(
+        [tasks(tid=50, comm=b"schedtop", run_delay_ns=40 * MS), tasks(tid=51, run_delay_ns=40 * MS, parent_tgid=2)]
+    )
+    assert judged(frame(busy=(0.6, 0.6), short_lived=three, tasks=own)).headline == f"{storm}; no other task waits"
 
 
 @pytest.mark.parametrize(
