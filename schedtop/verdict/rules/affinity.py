@@ -45,7 +45,9 @@ def pinned(f: Facts) -> Finding | None:
     if len(victims) > 1 and among_share(rows, victims) >= MAIN_SHARE:
         headline += " and take turns"
     p99 = f.frame.latency.histogram(None, cpu).percentile_ns(0.99) if cpu < f.frame.latency.cpus else None
-    if p99 is not None:
+    if f.names_tasks:  # the percentile would be that of other tasks
+        headline += f" ({up_to_words(rows)})"
+    elif p99 is not None:
         headline += f" (p99 {format_ns(p99)})"
     hidden = hidden_words(f, victims, crowd=len(victims) > FEW_VICTIMS)
     evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *blocker_words(rows), *context_words(f), *hidden)

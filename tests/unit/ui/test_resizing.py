@@ -148,3 +148,18 @@ def settled(terminal: Window) -> list[str]:
             return lines
         before = lines
     raise AssertionError("it never rests")
+
+
+def test_the_header_goes_on_above_a_text(tmp_path: Path) -> None:
+    """Whoever types the command of `v` sees there whether it has helped."""
+    with window(["--source", "synthetic"], tmp_path) as terminal:
+        terminal.wait_for("LIVE")
+        terminal.press(b"v")
+        end, told = time.monotonic() + 30, set()
+        while len(told) < 3:
+            assert time.monotonic() < end, "\n".join(terminal.shown())
+            terminal.take(0.2)
+            shown = "\n".join(terminal.shown())
+            if "Esc closes" in shown:
+                told.add(re.findall(r"\d\d:\d\d:\d\d", "\n".join(terminal.shown()[:3]))[-1])
+        assert "Esc closes" in shown

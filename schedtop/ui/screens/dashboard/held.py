@@ -68,8 +68,9 @@ class Held:
         # First, because a narrow screen drops the last clauses.
         less = ""
         if self._alarm_load and load is not None:
-            before, now = (format_ns(round(each * NS_PER_S)) for each in (self._alarm_load, load))
-            less = f": slow waits {before} → {now if load else 'none'} a second"
+            before = f"{format_ns(round(self._alarm_load * NS_PER_S))} before"
+            now = f"slow waits take {format_ns(round(load * NS_PER_S))} a second ({before})"
+            less = f": {now}" if load else f": no slow waits ({before})"
         return replace(verdict, headline=f"The alarm ended {format_whole_s(ago_ns)} ago{less}; now: {verdict.headline}")
 
 

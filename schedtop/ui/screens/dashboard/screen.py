@@ -258,14 +258,17 @@ class Dashboard(Screen[None]):
             yield from self.pane_layout.steps(view, self.shown.verdict)
 
     def show_header(self) -> None:
-        """Hands the header what it says of all this."""
-        self.query_one(HeaderPane).show(
+        """Hands the header what it says of all this. It goes on behind a text: that has the command to be typed."""
+        header = self.query_one(HeaderPane)
+        header.show(
             self.shown.view,
             ended=self.shown.ended,
             wanted_threshold_ns=self.source_keys.wanted_threshold_ns,
             verdict=self.shown.verdict,
             recording=self.recorder.words,
         )
+        if self.app.screen.is_modal:
+            self.app.screen.refresh(header.region)
 
     def show_keys(self) -> None:
         """The key bar: the steps through time only while they do something."""

@@ -72,11 +72,13 @@ def test_the_end_of_an_alarm_tells_what_is_left_of_the_slow_waits() -> None:
         for number, (one, load) in enumerate([(ALARM, 1.38), (ALARM, 0.2), *[(NOTICE, 0.0121)] * 4, (OK, 0.0)])
     ]
     assert headlines[1] == ALARM.headline
-    assert headlines[5] == "The alarm ended 4 s ago: slow waits 1.38 s → 12.1 ms a second; now: It waits a little"
+    assert headlines[5] == (
+        "The alarm ended 4 s ago: slow waits take 12.1 ms a second (1.38 s before); now: It waits a little"
+    )
     # An alarm much later is another one.
     held.shown(ALARM, 60 * NS_PER_S, SETTINGS, 0.5)
     told = held.shown(OK, 64 * NS_PER_S, SETTINGS, 0.0).headline
-    assert told == "The alarm ended 4 s ago: slow waits 500 ms → none a second; now: Nothing waits"
+    assert told == "The alarm ended 4 s ago: no slow waits (500 ms before); now: Nothing waits"
 
 
 def test_one_that_comes_and_goes_stays() -> None:
