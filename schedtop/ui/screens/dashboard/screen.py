@@ -267,8 +267,9 @@ class Dashboard(Screen[None]):
             verdict=self.shown.verdict,
             recording=self.recorder.words,
         )
-        if self.app.screen.is_modal:
-            self.app.screen.refresh(header.region)
+        app: Any = self.app
+        if app.screen.is_modal and app.is_painting:
+            app.screen.refresh(header.region)
 
     def show_keys(self) -> None:
         """The key bar: the steps through time only while they do something."""

@@ -165,7 +165,7 @@ async def test_clicks_on_the_verdict_and_twice_on_a_row() -> None:
         assert isinstance(pilot.app.screen, TaskScreen)
 
 
-async def test_what_is_under_a_text_is_seen_around_it_and_stands_still_but_for_the_header() -> None:
+async def test_what_is_under_a_text_is_seen_around_it_and_stands_still() -> None:
     async with running(size=(160, 48)) as (pilot, source, dashboard):
         await pilot.press("v")
         assert isinstance(pilot.app.screen, TextScreen)
@@ -173,10 +173,7 @@ async def test_what_is_under_a_text_is_seen_around_it_and_stands_still_but_for_t
         assert "Latency over time" in before
         assert "Evidence" in before
         await collected(pilot, source, 3)
-        head, panes = _as_sent(pilot.app).split("Latency over time")
-        head_before, panes_before = before.split("Latency over time")
-        assert panes == panes_before
-        assert head != head_before
+        assert _as_sent(pilot.app) == before
         await pilot.resize_terminal(150, 48)  # what is under it would be of the old size
         assert "Latency over time" not in _as_sent(pilot.app)
         await pilot.press("escape")
