@@ -349,12 +349,17 @@ def meet_as_sessions(rows: Rows, blockers: npt.NDArray[np.bool_]) -> bool:
     return 2 * int(times[rows["blocker_level"] == Level.AUTOGROUP].sum()) > int(times.sum())
 
 
+def _nice_of_sessions(rows: Rows, blockers: npt.NDArray[np.bool_]) -> int:
+    """The nice value of the heaviest session of these blockers, 0 if its weight is not known."""
+    weight = int(rows["blocker_weight"][blockers & (rows["blocker_level"] == Level.AUTOGROUP)].max())
+    return nice_of_weight(weight) if weight else 0
+
+
 def let_wait(f: Facts, rows: Rows, part: Part) -> tuple[str, str]:
     """What to do about the one that had the CPU in these waits."""
     own, as_blocker = f.frame.tasks["tgid"][f.frame.tasks["tid"] == part.tid], rows["blocker_tid"] == part.tid
     if len(own) and meet_as_sessions(rows, as_blocker):
-        weight = int(rows["blocker_weight"][as_blocker & (rows["blocker_level"] == Level.AUTOGROUP)].max())
-        nice = _less(nice_of_weight(weight)) if weight else LOW_NICE
+        nice = _less(_nice_of_sessions(rows, as_blocker))
         return typed(
             "Let its session wait (nice acts only inside of one)", f"echo {nice} > /proc/{int(own[0])}/autogroup"
         )
@@ -375,8 +380,7 @@ def fewer_processes(f: Facts, comm: bytes, tgid: int) -> tuple[str, str]:
     starters = str(tgid) if tgid else pgrep_words(text(comm))
     as_sessions = meet_as_sessions(rows, blockers)
     if as_sessions:
-        weight = int(rows["blocker_weight"][blockers & (rows["blocker_level"] == Level.AUTOGROUP)].max())
-        nice = nice_of_weight(weight) if weight else 0
+        nice = _nice_of_sessions(rows, blockers)
     else:
         tasks = f.frame.tasks
         own = (tasks["tid"] == tgid) if tgid else (tasks["comm"] == comm) & (tasks["tid"] == tasks["tgid"])
@@ -400,14 +404,13 @@ def _behind_storm(f: Facts, names: Sequence[bytes]) -> tuple[Rows, npt.NDArray[n
 
     Of the last intervals the newest of which it is known: there need not be such a wait each second.
     """
-    rows = f.slow.rows[:0]
-    blockers = np.zeros_like(rows["blocker_tid"], bool)
     for every in (f.slow.rows, *(frame.slow_waits for frame in reversed(f.view.series[-LOOKED_BACK:]))):
         rows = rows_where(every, ~np.isin(every["comm"], names))
         blockers = np.isin(rows["blocker_comm"], names)
-        if (blockers & (rows["blocker_level"] != Level.UNKNOWN)).any():
-            return rows, blockers, True
-    return rows, blockers, False
+        is_known = bool((blockers & (rows["blocker_level"] != Level.UNKNOWN)).any())
+        if is_known:
+            break
+    return rows, blockers, is_known
 
 
 def renice_named(name: bytes, tid: int = 0, nice: int = 0) -> str:

@@ -49,12 +49,10 @@ def _action(f: Facts, found: ShortLived) -> tuple[str, str]:
 def _meanwhile(f: Facts, found: ShortLived) -> str:
     """Which of the other tasks waits most, or that none waits: that is what somebody misses."""
     tasks = f.view.tasks
-    others = rows_where(
-        tasks, ~np.isin(tasks["comm"], list(storm_names(f, found.starter.comm if found.starter else b"")))
-    )
-    others = rows_where(others, (others["ended"] == 0) & ~asks_to_wait(others))
-    others = rows_where(others, (others["parent_tgid"] != KTHREADD_TGID) & (others["comm"] != OWN_COMM))
-    others = rows_where(others, others["run_delay_ns"] >= WAITS_SHARE * f.frame.interval_ns)
+    storm = storm_names(f, found.starter.comm if found.starter else b"")
+    others = rows_where(tasks, ~np.isin(tasks["comm"], [*storm, OWN_COMM]) & (tasks["parent_tgid"] != KTHREADD_TGID))
+    others = rows_where(others, (others["ended"] == 0) & (others["run_delay_ns"] >= WAITS_SHARE * f.frame.interval_ns))
+    others = rows_where(others, ~asks_to_wait(others))
     if not len(others):
         return "; no other task waits" if len(tasks) and not f.chosen else ""
     (most,) = waiters(others[np.argsort(-others["run_delay_ns"], kind="stable")[:1]])
