@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
+import numpy.char  # numpy would load them at its first search, in the middle of a frame: 6 ms
+import numpy.ma
 import numpy.typing as npt
 
 from schedtop.base.units import printable

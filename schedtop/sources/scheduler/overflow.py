@@ -22,8 +22,8 @@ class OverflowReader:
 
     def __init__(self, fd: int, values: HashReader, slots: Rows) -> None:
         self._fd, self._values, self._slots = fd, values, slots
-        self._inserted = -1
-        self._rows: Rows = np.zeros(0, [("tid", "<u4")])
+        self._inserted = 0
+        self._rows: Rows = np.zeros(0, slots.dtype)
         self._over: set[tuple[int, int]] = set()
 
     def read(self, inserted: int, epoch: int, running_tids: Integers, breathe: Callable[[], object] = keep_on) -> Rows:

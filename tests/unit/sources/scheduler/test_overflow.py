@@ -80,3 +80,8 @@ def test_an_entry_of_a_task_with_a_slot_is_dropped(entries: Entries, tid: int, s
     slots = np.zeros(SLOTS, SLOT)
     slots[5]["tid"], slots[5]["start_ns"] = tid, start_ns
     assert left(entries, slots) == [[21], [] if is_over else [21]]
+
+
+def test_a_map_into_which_nothing_was_ever_put_is_not_read() -> None:
+    reader = OverflowReader(3, None, np.zeros(SLOTS, SLOT))  # type: ignore[arg-type]
+    assert reader.read(0, EPOCH, NOTHING).dtype == SLOT
