@@ -221,11 +221,14 @@ class LiveSource:
             tasks["interrupted_ns"] = np.minimum(interrupted.of(tasks["tid"].astype(np.int64)), tasks["run_ns"])
         self._breath.take()
         kernel_pairs = programs.pairs(self._noted.pairs(epoch), self._breath.take)
+        self._breath.take()
         pairs, small_pairs_ns = pair_rows(kernel_pairs, epoch, names)
+        self._breath.take()
         pairs = self._with_interrupts(pairs, tasks, time_ns)
         if self._task_cgroups:
             for role in ROLES:
                 pairs[f"{role}_cgroup_id"] = self._task_cgroups.ids(pairs[f"{role}_tid"].tolist())
+        self._breath.take()
         cgroups = self._cgroups.resolve(set(tasks["cgroup_id"].tolist()))
         self._weights.begin(time.monotonic_ns(), MOST_OF_TASKS)
         note_group_weights(tasks, cgroups, self._weights)
