@@ -46,8 +46,12 @@ class ShortLived:
 
 
 def notable_short_lived(view: View) -> ShortLived | None:
-    """The short-lived tasks shown, if they are many, short, and a notable part of the work."""
-    every, frame = view.short_lived, view.frame
+    """The short-lived tasks, if they are many, short, and a notable part of the work.
+
+    Those shown; with a filter that asks for tasks all of them, since the chosen ones may wait behind these.
+    """
+    frame, names_tasks = view.frame, view.settings.shown_filter.names_tasks
+    every = frame.short_lived if names_tasks else view.short_lived
     rows = _short(every)
     busy_ns = 0 if "busy" in frame.unavailable else frame.total("busy_ns")
     run_ns = int(rows["run_ns"].sum())
@@ -65,7 +69,8 @@ def notable_short_lived(view: View) -> ShortLived | None:
     )
     named_share = min(1.0, int(named["run_ns"].sum()) / busy_ns)
     starter = next((parent for parent in by_parent(named) if parent.comm), None)
-    return ShortLived(words, named_share, share, starter, (all_words, *_first_runs(view), *_failures(rows)))
+    first_runs = () if names_tasks else _first_runs(view)
+    return ShortLived(words, named_share, share, starter, (all_words, *first_runs, *_failures(rows)))
 
 
 def _first_runs(view: View) -> tuple[str, ...]:

@@ -368,7 +368,7 @@ def let_wait(f: Facts, rows: Rows, part: Part) -> tuple[str, str]:
 
 def storm_names(f: Facts, starter: bytes) -> set[bytes]:
     """The names of what comes and goes, and of what starts it."""
-    return {*f.view.short_lived["comm"].tolist(), starter}
+    return {*f.frame.short_lived["comm"].tolist(), starter}
 
 
 def fewer_processes(f: Facts, comm: bytes, tgid: int) -> tuple[str, str]:

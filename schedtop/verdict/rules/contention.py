@@ -107,7 +107,8 @@ def _saturated(f: Facts, longest: str, evidence: tuple[str, ...], last: tuple[st
     average = f"on average{f', {longest}' if longest else f' over {format_ns(f.frame.interval_ns)}'}"
     most = _biggest(f)
     if f.chosen:
-        headline = f"{_chosen_words(f)}: {busy}, more work than CPUs{most.beside}"
+        part = f"{percent(most.share)} of it with {most.words}" if most.words else "more work than CPUs"
+        headline = f"{_chosen_words(f)}: {busy}, {part}{most.beside}"
     else:
         part = f", {percent(most.share)} of it is {most.words}" if most.words else ""
         headline = f"More work than {cpus}{part}: {tasks} {average}{most.beside}"

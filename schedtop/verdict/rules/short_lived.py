@@ -7,7 +7,7 @@ import numpy as np
 from schedtop.model.rows import rows_where
 from schedtop.model.waits import Explanation
 from schedtop.verdict.facts import Facts
-from schedtop.verdict.limits import QUOTA_NOTICE, SHORT_LIVED_SHARE, WAITS_SHARE
+from schedtop.verdict.limits import MAIN_SHARE, QUOTA_NOTICE, SHORT_LIVED_SHARE, WAITS_SHARE
 from schedtop.verdict.parts import waiters
 from schedtop.verdict.phrases import percent
 from schedtop.verdict.rule import Finding
@@ -29,15 +29,22 @@ from schedtop.verdict.words import (
 
 
 def short_lived(f: Facts) -> Finding | None:
-    """Not where there are few slow waits and another reason for those that may come."""
+    """Not where there are few slow waits and another reason for those that may come.
+
+    Of chosen tasks: where these wait behind the storm.
+    """
     found = f.short_lived
     if found is None or found.share < SHORT_LIVED_SHARE or not _to_blame(f):
+        return None
+    late = _late(f, found)
+    if f.names_tasks and not (late and _wait_behind(f, found)):
         return None
     rows = f.slow.of(Explanation.QUEUEING)
     mixed = (f"of the slow waits: {shares_words(f)}",) if f.slow.enough and f.slow.main is None else ()
     known = (*found.evidence, *slow_words(f, rows), *mixed, *p99_words(f), *context_words(f, "short-lived"))
     evidence = (*known, *((NICE_MAY_NOT_HELP,) if found.starter and not f.frame.overhead.session_nice else ()))
-    headline = f"{found.words} take {percent(found.named_share)} of the busy CPU time{_meanwhile(f, found)}"
+    storm = f"{found.words} take {percent(found.named_share)} of the busy CPU time"
+    headline = f"{late}; {storm}" if f.names_tasks else f"{storm}{f'; {late}' if late else ''}"
     return Finding(headline, evidence, *_action(f, found), level="" if f.slow.enough else "notice")
 
 
@@ -46,17 +53,27 @@ def _action(f: Facts, found: ShortLived) -> tuple[str, str]:
     return fewer_processes(f, starter.comm, starter.tgid) if starter else typed(FEWER, "")
 
 
-def _meanwhile(f: Facts, found: ShortLived) -> str:
+def _late(f: Facts, found: ShortLived) -> str:
     """Which of the other tasks waits most, or that none waits: that is what somebody misses."""
     tasks = f.view.tasks
-    storm = storm_names(f, found.starter.comm if found.starter else b"")
-    others = rows_where(tasks, ~np.isin(tasks["comm"], [*storm, OWN_COMM]) & (tasks["parent_tgid"] != KTHREADD_TGID))
-    others = rows_where(others, (others["ended"] == 0) & (others["run_delay_ns"] >= WAITS_SHARE * f.frame.interval_ns))
-    others = rows_where(others, ~asks_to_wait(others))
+    others = rows_where(tasks, ~np.isin(tasks["comm"], [*_storm(f, found), OWN_COMM]))
+    others = rows_where(others, (others["parent_tgid"] != KTHREADD_TGID) & (others["ended"] == 0))
+    others = rows_where(others, (others["run_delay_ns"] >= WAITS_SHARE * f.frame.interval_ns) & ~asks_to_wait(others))
     if not len(others):
-        return "; no other task waits" if len(tasks) and not f.chosen else ""
+        return "no other task waits" if len(tasks) and not f.chosen else ""
     (most,) = waiters(others[np.argsort(-others["run_delay_ns"], kind="stable")[:1]])
-    return f"; {most.words} waits {percent(most.ns / max(1, f.frame.interval_ns))} of the time"
+    return f"{most.words} waits {percent(most.ns / max(1, f.frame.interval_ns))} of the time"
+
+
+def _wait_behind(f: Facts, found: ShortLived) -> bool:
+    """Whether most of what the chosen tasks waited was behind the storm, by what is known of it."""
+    pairs = f.view.pairs
+    of_storm = np.isin(pairs["other_comm"], [*_storm(f, found)])
+    return int(pairs["blocked_ns"][of_storm].sum()) > MAIN_SHARE * int(pairs["blocked_ns"].sum())
+
+
+def _storm(f: Facts, found: ShortLived) -> set[bytes]:
+    return storm_names(f, found.starter.comm if found.starter else b"")
 
 
 def _to_blame(f: Facts) -> bool:

@@ -176,7 +176,7 @@ def test_saturation_needs_only_counters() -> None:
 def test_of_chosen_tasks_the_headline_speaks_of_these() -> None:
     made = frame(waits(300), busy=(0.98, 0.98), tasks=tasks(run_ns=900 * MS))
     assert judged(made, "comm:app").headline == (
-        "app (101) and app (102) wait up to 8.00 ms: 2 CPUs are 98 % busy, more work than CPUs"
+        "app (101) and app (102) wait up to 8.00 ms: 2 CPUs are 98 % busy, 46 % of it with ffmpeg (900)"
     )
     assert judged(made, "tid:101").headline.startswith("app (101) waits up to 8.00 ms: 2 CPUs")
     assert judged(made, "comm:ffmpeg").rule == "calm", "it does not wait itself"

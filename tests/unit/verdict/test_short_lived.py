@@ -8,7 +8,7 @@ import pytest
 from schedtop.base.units import NS_PER_S
 from schedtop.history.history import History
 from schedtop.history.view import ViewSettings
-from schedtop.model.rows import Rows
+from schedtop.model.rows import PAIR_DTYPE, Rows
 from schedtop.model.sched_class import Level, SchedClass
 from schedtop.model.weights import nice_weight
 from schedtop.verdict.engine import judge
@@ -117,6 +117,27 @@ def test_a_storm_names_its_commands_and_who_waits_meanwhile() -> None:
         [tasks(tid=50, comm=b"schedtop", run_delay_ns=40 * MS), tasks(tid=51, run_delay_ns=40 * MS, parent_tgid=2)]
     )
     assert judged(frame(busy=(0.6, 0.6), short_lived=three, tasks=own)).headline == f"{storm}; no other task waits"
+
+
+def test_a_filtered_task_is_told_to_wait_behind_a_storm_where_it_does() -> None:
+    three = np.concatenate([short_lived(600, 500_000, comm) for comm in (b"cat", b"date", b"w")])
+    both = np.concatenate(
+        [tasks(tid=tid, comm=comm, run_delay_ns=120 * MS) for tid, comm in ((40, b"web"), (41, b"w"))]
+    )
+    pairs = np.zeros(4, PAIR_DTYPE)
+    pairs["victim_tid"], pairs["victim_comm"] = (40, 40, 40, 41), (b"web", b"web", b"web", b"w")
+    pairs["other_tid"], pairs["other_comm"] = (12, 300, 50, 50), (b"make", b"cat", b"encode", b"encode")
+    pairs["blocked_ns"] = np.array([40, 40, 40, 100]) * MS
+    made = frame(busy=(0.7, 0.7), short_lived=three, tasks=both, pairs=pairs)
+    verdict = judged(made, "comm:web")
+    storm = "cat, date, w ×1,800/s by make (12) take 64 % of the busy CPU time"
+    assert (verdict.rule, verdict.headline) == ("forks", f"web (40) waits 12 % of the time; {storm}")
+    assert verdict.command == "renice -n 10 -p 12"
+    pairs["blocked_ns"][2] = 60 * MS  # three fifths of it are behind the storm no more
+    assert judged(replace(made, pairs=pairs), "comm:web").rule != "forks"
+    assert judged(replace(made, pairs=pairs[:0]), "comm:web").rule != "forks"
+    both["run_delay_ns"] = 19 * MS
+    assert judged(replace(made, tasks=both), "comm:web").rule != "forks"
 
 
 @pytest.mark.parametrize(
