@@ -186,15 +186,21 @@ def _idle_by_accounts(frame: Frame, ids: Sequence[int]) -> dict[int, float]:
 
 
 def _pressure(series: Sequence[Frame]) -> float | None:
-    """Of a span without slow waits: what is left of one with them has been told."""
+    """Of a span without slow waits and delayed tasks: what is left of one with them has been told."""
     span_ns = some_ns = 0
     for frame in reversed(series):
-        if frame.pressure is None or "pressure" in frame.unavailable or slow_load(frame) >= LITTLE_LOAD:
+        if frame.pressure is None or "pressure" in frame.unavailable or _has_late_tasks(frame):
             return None
         span_ns, some_ns = span_ns + frame.interval_ns, some_ns + frame.pressure.some_ns
         if span_ns >= PRESSURE_SPAN_NS:
             return some_ns / span_ns
     return None
+
+
+def _has_late_tasks(frame: Frame) -> bool:
+    delays, span = frame.tasks["run_delay_ns"], frame.interval_ns
+    delayed = delays.max(initial=0) >= DELAYED_SHARE * span and int(delays.sum()) >= DELAY_LOAD * span
+    return bool(delayed) or slow_load(frame) >= LITTLE_LOAD
 
 
 def _quotas(frame: Frame) -> tuple[Quota, ...]:

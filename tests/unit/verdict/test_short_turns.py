@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from schedtop.base.units import NS_PER_S
 from schedtop.history.history import History
@@ -81,11 +82,11 @@ def test_pressure_without_slow_waits_needs_a_long_span() -> None:
     assert judged(replace(pressed, unavailable={"pressure": "psi=0"}), seconds=10).rule == "calm"
 
 
-def test_pressure_of_slow_waits_that_are_over_is_not_told_again() -> None:
+@pytest.mark.parametrize("late", [{"slow_waits": waits(20)}, {"tasks": two_hogs()}])
+def test_pressure_of_waits_that_are_over_is_not_told_again(late: dict[str, Rows]) -> None:
     pressed = frame(pressure=Pressure(900 * MS, 0))
-    pinned = replace(pressed, slow_waits=waits(20))
-    alarm_first = [replace(pinned if second <= 4 else pressed, end_ns=second * NS_PER_S) for second in range(1, 16)]
-    rules = [judge(History(HOST, alarm_first[:count]).view(ViewSettings())).rule for count in range(5, 16)]
+    frames = [replace(pressed, **(late if second <= 4 else {}), end_ns=second * NS_PER_S) for second in range(1, 16)]
+    rules = [judge(History(HOST, frames[:count]).view(ViewSettings())).rule for count in range(5, 16)]
     assert rules == ["calm"] * 9 + ["pressure"] * 2
 
 
