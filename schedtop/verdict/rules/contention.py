@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from schedtop.base.units import format_ns, format_rate, rate
 from schedtop.model.waits import Beginning, Explanation, WokenBy
 from schedtop.verdict.facts import Facts
-from schedtop.verdict.limits import MAIN_SHARE, STORM_VICTIMS
+from schedtop.verdict.limits import MAIN_SHARE, NOTABLE_SHARE, STORM_VICTIMS
 from schedtop.verdict.parts import Part, blockers_of, main_blocker, on_worst_cpu, victims_of, waiters, wakers_of
 from schedtop.verdict.phrases import counted, percent, verb
 from schedtop.verdict.rule import Finding
@@ -194,7 +194,8 @@ def queueing(f: Facts) -> Finding | None:
     known = () if top else blocker_words(rows)
     evidence = (most, *known, *slow_words(f, f.slow.rows), *p99_words(f), *context_words(f))
     some = top or next(iter(blockers_of(rows)), None)
-    if some:
+    # To renice one that had little of it, or that has ended meanwhile, helps nobody.
+    if some and some.ns >= NOTABLE_SHARE * int(rows["wait_ns"].sum()):
         action = typed("Let one wait for the others", renice_words(some))
     else:
         action = typed("See who has the CPU meanwhile", f"schedtop task {victims_of(rows)[0].tid}")

@@ -74,6 +74,9 @@ def test_verdict_names_the_task_that_had_the_worst_of_many_cpus() -> None:
         "Tasks wait up to 8.00 ms for each other, 100 % of it on CPU 1, 98 % busy; no single cause stands out"
     )
     assert "hog (66) had the CPU for 50 % of these waits" in several.evidence
+    assert several.command == "renice -n 10 -p 66"
+    many = blocked(waits(), (66, b"hog", 0.19), (67, b"cc1", 0.19), (68, b"as", 0.19))
+    assert judged(frame(many)).command == "schedtop task 101", "no one of them would help"
 
 
 def test_two_tasks_that_block_each_other_are_not_to_blame_alone() -> None:
