@@ -13,7 +13,10 @@ HELD_NS = 3 * NS_PER_S
 """So long what was worse stays. A load that waits for its next job every other second is one trouble, not many."""
 
 TOLD_NS = 30 * NS_PER_S
-"""So long it is said that an alarm has ended: whoever typed its command waits for that."""
+"""So long it is said that an alarm or notice has ended: whoever typed its command waits for that."""
+
+LASTING_NS = 5 * NS_PER_S
+"""A notice that was true for less comes and goes by itself: nobody has typed its command."""
 
 ABOUT_THE_SAME = 0.1
 _QUOTA = re.compile(r"echo (\d+) > (.*cpu\.(?:max|cfs_quota_us)\b.*)")
@@ -29,6 +32,8 @@ class Held:
         self._true_ns = 0
         self._alarm_ns: int | None = None
         self._alarm_load: float | None = None
+        self._notice_since_ns: int | None = None
+        self._notice_ns: int | None = None
 
     def shown(self, verdict: Verdict, end_ns: int, settings: ViewSettings, load: float | None = None) -> Verdict:
         """What to show of what ends at `end_ns`, of which this is the verdict: that, or a worse one before it.
@@ -44,34 +49,54 @@ class Held:
             now = f"this was so until {format_round_ns(ago_ns)} ago; now: {verdict.headline}"
             return self._with_the_end(replace(before, evidence=(now, *before.evidence)), end_ns, load)
         if settings != self._settings:
-            self._alarm_ns = None
+            self.forget()
         elif before:
             verdict = _with_steady_quota(before, verdict)
         if verdict.level == "alarm":
             goes_on = self._alarm_ns is not None and end_ns - self._alarm_ns <= TOLD_NS
             self._alarm_load = max(self._alarm_load or 0.0, load or 0.0) if goes_on else load
             self._alarm_ns = end_ns
+        self._note_notice(verdict, end_ns)
         self._verdict, self._settings, self._true_ns = verdict, settings, end_ns
         return self._with_the_end(verdict, end_ns, load)
 
-    def forget_alarm(self) -> None:
-        """The time stands still: when the alarm ends is not seen."""
-        self._alarm_ns = None
+    def forget(self) -> None:
+        """The time stands still: when the alarm or notice ends is not seen."""
+        self._alarm_ns = self._notice_since_ns = self._notice_ns = None
+
+    def _note_notice(self, verdict: Verdict, end_ns: int) -> None:
+        if verdict.level != "notice":
+            self._notice_since_ns = None
+        elif self._notice_since_ns is None:
+            self._notice_since_ns = end_ns
+        elif end_ns - self._notice_since_ns >= LASTING_NS:
+            self._notice_ns = end_ns
 
     def _with_the_end(self, verdict: Verdict, end_ns: int, load: float | None) -> Verdict:
-        """With when the last alarm ended, if that was just now, and what is left of the slow waits."""
-        if verdict.level not in ("ok", "notice") or self._alarm_ns is None:
-            return verdict
-        ago_ns = end_ns - self._alarm_ns
-        if not 0 <= ago_ns <= TOLD_NS:
+        """With when the last alarm or notice ended, if that was just now, and what is left of its slow waits."""
+        if verdict.level not in ("ok", "notice"):
             return verdict
         # First, because a narrow screen drops the last clauses.
-        less = ""
-        if self._alarm_load and load is not None:
-            before = f"{format_ns(round(self._alarm_load * NS_PER_S))} before"
-            now = f"slow waits take {format_ns(round(load * NS_PER_S))} a second ({before})"
-            less = f": {now}" if load else f": no slow waits ({before})"
-        return replace(verdict, headline=f"The alarm ended {format_whole_s(ago_ns)} ago{less}; now: {verdict.headline}")
+        if (ago_ns := _just_now(self._alarm_ns, end_ns)) is not None:
+            ended = f"The alarm ended {format_whole_s(ago_ns)} ago{self._less_words(load)}"
+        elif verdict.level == "ok" and (ago_ns := _just_now(self._notice_ns, end_ns)) is not None:
+            ended = f"The notice ended {format_whole_s(ago_ns)} ago"
+        else:
+            return verdict
+        return replace(verdict, headline=f"{ended}; now: {verdict.headline}")
+
+    def _less_words(self, load: float | None) -> str:
+        if not self._alarm_load or load is None:
+            return ""
+        before = f"{format_ns(round(self._alarm_load * NS_PER_S))} before"
+        if not load:
+            return f": no slow waits ({before})"
+        return f": slow waits take {format_ns(round(load * NS_PER_S))} a second ({before})"
+
+
+def _just_now(moment_ns: int | None, end_ns: int) -> int | None:
+    """How long ago that was, if so short that it is told."""
+    return end_ns - moment_ns if moment_ns is not None and 0 <= end_ns - moment_ns <= TOLD_NS else None
 
 
 def _with_steady_quota(before: Verdict, now: Verdict) -> Verdict:

@@ -104,7 +104,7 @@ class Shown:
     def told(self, verdict: Verdict, view: View) -> Verdict:
         """What is told of the verdict on a View. One that goes on does not flicker; one of the past is as it was."""
         if self.timeline.is_frozen:
-            self._held.forget_alarm()
+            self._held.forget()
         else:
             load = slow_load(view.frame, view.slow_waits)
             verdict = self._held.shown(verdict, view.frame.end_ns, self.settings, load)

@@ -11,7 +11,7 @@ from schedtop.base.units import NS_PER_S
 from schedtop.history.view import ViewSettings
 from schedtop.model.filters import Filter
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
-from schedtop.ui.screens.dashboard.held import HELD_NS, Held
+from schedtop.ui.screens.dashboard.held import HELD_NS, LASTING_NS, Held
 from schedtop.ui.screens.dashboard.shown import Shown
 from schedtop.verdict.verdict import Verdict
 
@@ -57,12 +57,26 @@ def test_the_end_of_an_alarm_is_told_for_half_a_minute() -> None:
     # While the time stood still it was not seen.
     held = Held()
     held.shown(ALARM, 0, SETTINGS)
-    held.forget_alarm()
+    held.forget()
     assert held.shown(OK, 25 * NS_PER_S, SETTINGS) == OK
     # With another filter it is not known.
     held = Held()
     held.shown(ALARM, 0, SETTINGS)
     assert held.shown(OK, NS_PER_S, replace(SETTINGS, filter=Filter.parse("comm:web"))) == OK
+
+
+def test_the_end_of_a_notice_that_lasted_is_told() -> None:
+    lasting = LASTING_NS // NS_PER_S + 1
+    found = shown(*[NOTICE] * lasting, *[OK] * 32)
+    assert found[lasting + 2].headline == NOTICE.headline, "it is held"
+    assert found[lasting + 3].headline == "The notice ended 4 s ago; now: Nothing waits"
+    assert [one.headline for one in found[lasting + 29 : lasting + 31]] == [
+        "The notice ended 30 s ago; now: Nothing waits",
+        "Nothing waits",
+    ]
+    assert shown(*[NOTICE] * (lasting - 1), *[OK] * 5)[-1] == OK, "it came and went by itself"
+    assert shown(*[NOTICE] * lasting, ALARM, *[OK] * 5)[-1].headline.startswith("The alarm ended 5 s ago")
+    assert shown(*[NOTICE] * lasting, *[UNKNOWN] * 5)[-1] == UNKNOWN
 
 
 def test_the_end_of_an_alarm_tells_what_is_left_of_the_slow_waits() -> None:
