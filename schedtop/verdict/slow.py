@@ -12,8 +12,9 @@ from schedtop.base.histogram import LOW_NS
 from schedtop.history.view import View
 from schedtop.model.frame import Frame
 from schedtop.model.rows import Integers, Rows, rows_where, take_rows
-from schedtop.model.sched_class import Policy, SchedClass
+from schedtop.model.sched_class import Level, Policy, SchedClass
 from schedtop.model.waits import Explanation, explanations
+from schedtop.model.weights import nice_weight
 from schedtop.verdict.limits import FEW_SLOW, LITTLE_LOAD, MAIN_FACTOR, MAIN_SHARE
 
 
@@ -95,7 +96,14 @@ _BY_OTHERS = (Explanation.QUEUEING, Explanation.PINNED, Explanation.NOT_BALANCED
 
 
 def _is_meant(rows: Rows, codes: Integers) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = asks_to_wait(rows) & np.isin(codes, _BY_OTHERS)
+    found: npt.NDArray[np.bool_] = (asks_to_wait(rows) | _session_asks_to_wait(rows)) & np.isin(codes, _BY_OTHERS)
+    return found
+
+
+def _session_asks_to_wait(rows: Rows) -> npt.NDArray[np.bool_]:
+    """Which victims met a blocker as sessions (autogroups), of which theirs has a nice value above 0."""
+    weights = np.where(rows["victim_level"] == Level.AUTOGROUP, rows["victim_weight"], 0)
+    found: npt.NDArray[np.bool_] = ((weights > 0) & (weights < nice_weight(0))).any(axis=1)
     return found
 
 

@@ -182,3 +182,17 @@ def test_a_storm_of_another_session_waits_as_a_session(tgid: int, level: Level, 
     rows["blocker_weight"][:, :2] = nice_weight(19)
     if level is Level.AUTOGROUP:
         assert judged(replace(storm, slow_waits=rows)).command.startswith("ps -o pid,ppid,args ")
+
+
+def test_a_storm_whose_session_was_told_to_wait_is_no_mixed_cause() -> None:
+    """Its own waits are long then: some behind others of more weight, some behind one another."""
+    own = blocked(waits(26, "lower-weight", comm=b"sh"), (66, b"web", 0.9))
+    among = blocked(waits(24, comm=b"sh"), (67, b"sh", 0.9))
+    both = np.concatenate((own, among))
+    storm = short_lived(1200, MS)
+    assert judged(frame(both, busy=(1.0, 1.0), short_lived=storm)).rule == "mixed"
+    both["victim_level"][:, 0], both["victim_weight"][:, 0] = Level.AUTOGROUP, nice_weight(19)
+    verdict = judged(frame(both, busy=(1.0, 1.0), short_lived=storm))
+    assert (verdict.rule, verdict.level) == ("forks", "notice")
+    both["victim_weight"][:, 0] = nice_weight(0)
+    assert judged(frame(both, busy=(1.0, 1.0), short_lived=storm)).rule == "mixed"
