@@ -39,6 +39,9 @@ PROMETHEUS = shutil.which("prometheus")
 DASHBOARD = Path(__file__).parents[2] / "contrib/grafana/schedtop.json"
 LOAD = "import os; os.sched_setaffinity(0, {0})\nwhile True: pass"
 
+FORKS = "import os, time\nwhile True:\n    os.fork() or os._exit(0)\n    os.wait()\n    time.sleep(0.02)"
+"""New tasks, whatever else the host does."""
+
 
 class Prometheus:
     """A running server."""
@@ -130,25 +133,27 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Prometheus, 
     arguments = (signals, source, endpoint, "", ViewSettings(), options)
     thread = threading.Thread(target=serve, args=arguments, daemon=True)
     with prometheus(tmp_path_factory.mktemp("prometheus"), f"127.0.0.1:{endpoint.port}") as server:
-        with ended(*(python(LOAD) for _ in range(2))):
+        with ended(*(python(code) for code in (LOAD, LOAD, FORKS))):
             thread.start()
             assert wait_for(lambda: len(source.kept) >= 24, 60)
             now_s = time.time()
-            assert wait_for(lambda: intervals(server, now_s), 20)
+            assert wait_for(lambda: scrapes(server, now_s), 20)
         signals.stop.set()
         thread.join(20)
         yield server, source.kept, now_s
 
 
-def intervals(server: Prometheus, now_s: float) -> list[int]:
-    """How many intervals had been counted at each scrape of the last half minute."""
+def scrapes(server: Prometheus, now_s: float) -> list[tuple[float, int]]:
+    """When each scrape of the last half minute was, and how many intervals had been counted then."""
     result = server.ask("query", query="schedtop_intervals_total[30s]", time=f"{now_s:.3f}")["result"]
-    return [int(value) for _, value in result[0]["values"]] if result else []
+    return [(when_s, int(value)) for when_s, value in result[0]["values"]] if result else []
 
 
-def quantile_ns(server: Prometheus, ratio: float, now_s: float, selector: str = "") -> float:
-    rate = f"rate(schedtop_runqueue_latency_seconds_bucket{selector}[30s])"
-    return server.number(f"histogram_quantile({ratio}, sum by (le) ({rate}))", now_s) * NS_PER_S
+def quantile_ns(server: Prometheus, ratio: float, begin_s: float, end_s: float, selector: str = "") -> float:
+    """Between two scrapes. Not by rate(), which adds to each bucket for the time around them."""
+    buckets = f"schedtop_runqueue_latency_seconds_bucket{selector}"
+    between = f"{buckets} @ {end_s:.3f} - {buckets} @ {begin_s:.3f}"
+    return server.number(f"histogram_quantile({ratio}, sum by (le) ({between}))", end_s) * NS_PER_S
 
 
 @pytest.mark.parametrize("kind", [None, "wakeup", "preemption", "fork"])
@@ -158,12 +163,12 @@ def test_its_quantile_is_our_percentile(
 ) -> None:
     """The same Frames, so the same bucket: `histogram_quantile` only guesses where within it."""
     server, frames, now_s = run
-    scraped = intervals(server, now_s)
-    assert len(scraped) >= 5 and scraped == sorted(scraped)
+    moments, scraped = zip(*scrapes(server, now_s), strict=True)
+    assert len(scraped) >= 5 and list(scraped) == sorted(scraped)
     same = merge(frames[scraped[0] : scraped[-1]])
     ours_ns = same.latency.histogram(kind).percentile_ns(ratio)
     assert ours_ns is not None
-    theirs_ns = quantile_ns(server, ratio, now_s, f'{{kind="{kind}"}}' if kind else "")
+    theirs_ns = quantile_ns(server, ratio, moments[0], moments[-1], f'{{kind="{kind}"}}' if kind else "")
     distance = abs(bisect_left(EDGES_NS, ours_ns) - bisect_left(EDGES_NS, theirs_ns))
     print(f"p{ratio * 100:g} {kind or 'all'}: ours {ours_ns / 1000:.1f} µs, Prometheus {theirs_ns / 1000:.1f} µs")
     assert distance <= 1, (ours_ns, theirs_ns)
