@@ -103,7 +103,7 @@ def _is_meant(rows: Rows, codes: Integers) -> npt.NDArray[np.bool_]:
 def _session_asks_to_wait(rows: Rows) -> npt.NDArray[np.bool_]:
     """Which victims met a blocker as sessions (autogroups), of which theirs has a nice value above 0."""
     weights = np.where(rows["victim_level"] == Level.AUTOGROUP, rows["victim_weight"], 0)
-    found: npt.NDArray[np.bool_] = ((weights > 0) & (weights < nice_weight(0))).any(axis=1)
+    found: npt.NDArray[np.bool_] = np.logical_or.reduce((weights > 0) & (weights < nice_weight(0)), axis=1)
     return found
 
 
