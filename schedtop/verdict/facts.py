@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from schedtop.base.breath import keep_on
 from schedtop.history.view import View
 from schedtop.model.containers import is_within
 from schedtop.model.frame import Frame
 from schedtop.model.host import HIDDEN, INSIDE
-from schedtop.model.rows import Rows
+from schedtop.model.rows import Integers, Rows
 from schedtop.model.sched_class import SchedClass
 from schedtop.verdict.limits import (
     ALARM_LOAD,
@@ -23,6 +24,7 @@ from schedtop.verdict.limits import (
     DELAYED_SHARE,
     LITTLE_LOAD,
     MISSING_SHARE,
+    PRESSURE_NOTICE,
     PRESSURE_SPAN_NS,
     STEAL_NOTICE,
 )
@@ -186,21 +188,36 @@ def _idle_by_accounts(frame: Frame, ids: Sequence[int]) -> dict[int, float]:
 
 
 def _pressure(series: Sequence[Frame]) -> float | None:
-    """Of a span without slow waits and delayed tasks: what is left of one with them has been told."""
+    """For how much of the last span some task waits, if that is much: without slow waits and delayed tasks in it.
+
+    What is left of these has been told.
+    """
+    frames: list[Frame] = []
     span_ns = some_ns = 0
     for frame in reversed(series):
-        if frame.pressure is None or "pressure" in frame.unavailable or _has_late_tasks(frame):
+        if frame.pressure is None or "pressure" in frame.unavailable:
             return None
+        frames.append(frame)
         span_ns, some_ns = span_ns + frame.interval_ns, some_ns + frame.pressure.some_ns
         if span_ns >= PRESSURE_SPAN_NS:
-            return some_ns / span_ns
-    return None
+            break
+    else:
+        return None
+    share = some_ns / span_ns
+    # Last, because it passes through all tasks.
+    return None if share < PRESSURE_NOTICE or any(map(_has_late_tasks, frames)) else share
 
 
 def _has_late_tasks(frame: Frame) -> bool:
-    delays, span = frame.tasks["run_delay_ns"], frame.interval_ns
-    delayed = delays.max(initial=0) >= DELAYED_SHARE * span and int(delays.sum()) >= DELAY_LOAD * span
-    return bool(delayed) or slow_load(frame) >= LITTLE_LOAD
+    if slow_load(frame) >= LITTLE_LOAD:
+        return True
+    much, enough = _much_delayed(frame.tasks["run_delay_ns"], frame.interval_ns)
+    return enough and bool(much.any())
+
+
+def _much_delayed(delays: Integers, interval_ns: int) -> tuple[npt.NDArray[np.bool_], bool]:
+    """Which of these run delays a task notices, and whether all of them together are more than wakeups make."""
+    return delays >= DELAYED_SHARE * interval_ns, int(delays.sum()) >= DELAY_LOAD * interval_ns
 
 
 def _quotas(frame: Frame) -> tuple[Quota, ...]:
@@ -241,13 +258,13 @@ def _delayed(view: View, slow: SlowWaits, among: Rows) -> Delayed:
     A deadline task says itself what is too late.
     """
     frame, delays = view.frame, among["run_delay_ns"]
-    much, little = delays >= DELAYED_SHARE * frame.interval_ns, int(delays.sum()) < DELAY_LOAD * frame.interval_ns
+    much, enough = _much_delayed(delays, frame.interval_ns)
     if view.settings.shown_filter.names_tasks:
         late = (delays >= CHOSEN_SHARE * frame.interval_ns) & (delays >= among["run_ns"])
         much |= late & (among["sched_class"] != SchedClass.DEADLINE)
-        little = False
+        enough = True
     tasks = among[much]
-    if slow.enough or "tasks" in frame.unavailable or not len(tasks) or little:
+    if slow.enough or "tasks" in frame.unavailable or not len(tasks) or not enough:
         return Delayed(tasks[:0], 0, 0.0)
     cpu = int(np.argmax(np.bincount(np.maximum(tasks["last_cpu"], 0), tasks["run_delay_ns"])))
     tasks = tasks[tasks["last_cpu"] == cpu]

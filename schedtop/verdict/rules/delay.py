@@ -8,7 +8,7 @@ from schedtop.base.units import format_ns
 from schedtop.model.rows import Rows, rows_where, text
 from schedtop.model.sched_class import treatment
 from schedtop.verdict.facts import Facts
-from schedtop.verdict.limits import MAIN_SHARE, PRESSURE_NOTICE, ROOM
+from schedtop.verdict.limits import MAIN_SHARE, ROOM
 from schedtop.verdict.parts import Part, waiters
 from schedtop.verdict.phrases import counted, percent, task_words, verb
 from schedtop.verdict.rule import Finding
@@ -101,7 +101,7 @@ def waiting_by_sums(f: Facts) -> Finding | None:
 
 def _pressure(f: Facts) -> float | None:
     """For how much of the time some task waits, if that is much. It is the host's: of chosen tasks it says nothing."""
-    return None if f.chosen or f.pressure is None or f.pressure < PRESSURE_NOTICE else f.pressure
+    return None if f.chosen else f.pressure
 
 
 def pressure(f: Facts) -> Finding | None:

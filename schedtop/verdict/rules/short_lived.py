@@ -36,15 +36,16 @@ def short_lived(f: Facts) -> Finding | None:
     found = f.short_lived
     if found is None or found.share < SHORT_LIVED_SHARE or not _to_blame(f):
         return None
-    late = _late(f, found)
-    if f.names_tasks and not (late and _wait_behind(f, found)):
+    storm = [*storm_names(f, found.starter.comm if found.starter else b"")]
+    late = _late(f, storm)
+    if f.names_tasks and not (late and _wait_behind(f, storm)):
         return None
     rows = f.slow.of(Explanation.QUEUEING)
     mixed = (f"of the slow waits: {shares_words(f)}",) if f.slow.enough and f.slow.main is None else ()
     known = (*found.evidence, *slow_words(f, rows), *mixed, *p99_words(f), *context_words(f, "short-lived"))
     evidence = (*known, *((NICE_MAY_NOT_HELP,) if found.starter and not f.frame.overhead.session_nice else ()))
-    storm = f"{found.words} take {percent(found.named_share)} of the busy CPU time"
-    headline = f"{late}; {storm}" if f.names_tasks else f"{storm}{f'; {late}' if late else ''}"
+    takes = f"{found.words} take {percent(found.named_share)} of the busy CPU time"
+    headline = "; ".join(filter(None, (late, takes) if f.names_tasks else (takes, late)))
     return Finding(headline, evidence, *_action(f, found), level="" if f.slow.enough else "notice")
 
 
@@ -53,10 +54,10 @@ def _action(f: Facts, found: ShortLived) -> tuple[str, str]:
     return fewer_processes(f, starter.comm, starter.tgid) if starter else typed(FEWER, "")
 
 
-def _late(f: Facts, found: ShortLived) -> str:
+def _late(f: Facts, storm: list[bytes]) -> str:
     """Which of the other tasks waits most, or that none waits: that is what somebody misses."""
     tasks = f.view.tasks
-    others = rows_where(tasks, ~np.isin(tasks["comm"], [*_storm(f, found), OWN_COMM]))
+    others = rows_where(tasks, ~np.isin(tasks["comm"], [*storm, OWN_COMM]))
     others = rows_where(others, (others["parent_tgid"] != KTHREADD_TGID) & (others["ended"] == 0))
     others = rows_where(others, (others["run_delay_ns"] >= WAITS_SHARE * f.frame.interval_ns) & ~asks_to_wait(others))
     if not len(others):
@@ -65,15 +66,11 @@ def _late(f: Facts, found: ShortLived) -> str:
     return f"{most.words} waits {percent(most.ns / max(1, f.frame.interval_ns))} of the time"
 
 
-def _wait_behind(f: Facts, found: ShortLived) -> bool:
+def _wait_behind(f: Facts, storm: list[bytes]) -> bool:
     """Whether most of what the chosen tasks waited was behind the storm, by what is known of it."""
     pairs = f.view.pairs
-    of_storm = np.isin(pairs["other_comm"], [*_storm(f, found)])
+    of_storm = np.isin(pairs["other_comm"], storm)
     return int(pairs["blocked_ns"][of_storm].sum()) > MAIN_SHARE * int(pairs["blocked_ns"].sum())
-
-
-def _storm(f: Facts, found: ShortLived) -> set[bytes]:
-    return storm_names(f, found.starter.comm if found.starter else b"")
 
 
 def _to_blame(f: Facts) -> bool:

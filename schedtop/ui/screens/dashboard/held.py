@@ -53,7 +53,7 @@ class Held:
         elif before:
             verdict = _with_steady_quota(before, verdict)
         if verdict.level == "alarm":
-            goes_on = self._alarm_ns is not None and end_ns - self._alarm_ns <= TOLD_NS
+            goes_on = _just_now(self._alarm_ns, end_ns) is not None
             self._alarm_load = max(self._alarm_load or 0.0, load or 0.0) if goes_on else load
             self._alarm_ns = end_ns
         self._note_notice(verdict, end_ns)
