@@ -24,6 +24,7 @@ SHORT_LIVED_DTYPE = np.dtype(
         ("parent_tgid", "<u4"),
         ("pid_namespace", "<u4"),
         ("is_thread", "<u4"),
+        ("session_weight", "<u4"),
         ("count", "<i8"),
         ("run_ns", "<i8"),
         ("run_delay_ns", "<i8"),
@@ -37,8 +38,9 @@ SHORT_LIVED_DTYPE = np.dtype(
 `comm`: their name at the end. `parent`: the process that started them, `parent_tgid` its number (0: several, or not
 known); of threads (`is_thread`) that is their own process. `exit_code` is a wait status: the exit status times 256, or
 a signal; EXIT_UNKNOWN for threads and where it cannot be told. A row of exit_code FOLDED has the tasks of many
-commands, which were too many to be kept apart. `lived_ns` is the sum of their lives, `max_wait_ns` the longest wait of
-any."""
+commands, which were too many to be kept apart. `session_weight`: that of the parents' session (autogroup), the most of
+several, in shares; 0: they are in none, or it is not known. `lived_ns` is the sum of their lives, `max_wait_ns` the
+longest wait of any."""
 
 SUMS = ("count", "run_ns", "run_delay_ns", "lived_ns", "switches")
 """The counters: they add."""
@@ -88,7 +90,8 @@ def merge_short_lived(tables: Sequence[Rows]) -> Rows:
     merged = take_rows(rows, starts)
     for name in SUMS:
         merged[name] = np.add.reduceat(rows[name], starts)
-    merged["max_wait_ns"] = np.maximum.reduceat(rows["max_wait_ns"], starts)
+    for name in ("max_wait_ns", "session_weight"):
+        merged[name] = np.maximum.reduceat(rows[name], starts)
     least, most = (extreme.reduceat(rows["parent_tgid"], starts) for extreme in (np.minimum, np.maximum))
     merged["parent_tgid"] = np.where(least == most, most, 0)
     return merged
@@ -104,7 +107,7 @@ def folded(rows: Rows, most: int = MOST_ROWS) -> Rows:
     order = np.argsort(-rows["run_ns"], kind="stable")
     rest = take_rows(rows, order[most:])
     rest["comm"], rest["parent"], rest["exit_code"] = b"", b"", FOLDED
-    for name in ("cgroup_id", "pid_namespace", "parent_tgid"):
+    for name in ("cgroup_id", "pid_namespace", "parent_tgid", "session_weight"):
         rest[name] = 0
     return merge_short_lived([take_rows(rows, order[:most]), rest])
 

@@ -379,12 +379,15 @@ def fewer_processes(f: Facts, comm: bytes, tgid: int) -> tuple[str, str]:
     rows, blockers, is_known = _behind_storm(f, list(storm_names(f, comm)))
     starters = str(tgid) if tgid else pgrep_words(text(comm))
     as_sessions = meet_as_sessions(rows, blockers)
+    session = _nice_of_starters(f, comm)
     if as_sessions:
         nice = _nice_of_sessions(rows, blockers)
     else:
         tasks = f.frame.tasks
         own = (tasks["tid"] == tgid) if tgid else (tasks["comm"] == comm) & (tasks["tid"] == tasks["tgid"])
         nice = int(tasks["nice"][own].min()) if own.any() else 0
+    if session is not None and (as_sessions or not is_known):
+        nice = max(nice, session)
     if nice >= LEAST_NICE:
         # All others go first as it is.
         return typed("See what they are for, and start fewer", f"ps -o pid,ppid,args {starters}")
@@ -393,10 +396,19 @@ def fewer_processes(f: Facts, comm: bytes, tgid: int) -> tuple[str, str]:
         return typed(
             "Start fewer, or let their session wait", file if tgid else f"for p in {starters}; do {file}; done"
         )
-    if f.frame.overhead.session_nice and not is_known:
+    if not is_known and (session is not None or f.frame.overhead.session_nice):
         each = f"renice -n {_less(nice)} -p $p; echo {_less(nice)} > /proc/$p/autogroup"
         return typed(FEWER, f"for p in {starters}; do {each}; done")
     return typed(FEWER, renice_named(comm, tgid, nice))
+
+
+def _nice_of_starters(f: Facts, comm: bytes) -> int | None:
+    """The nice value of the session of what starts short-lived tasks, the newest that is known."""
+    for frame in (f.view.series[-1], f.frame):
+        rows = frame.short_lived
+        if weight := int(rows["session_weight"][rows["parent"] == comm].max(initial=0)):
+            return nice_of_weight(weight)
+    return None
 
 
 def _behind_storm(f: Facts, names: Sequence[bytes]) -> tuple[Rows, npt.NDArray[np.bool_], bool]:

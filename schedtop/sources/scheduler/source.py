@@ -47,7 +47,13 @@ from schedtop.sources.scheduler.reading import Reading, SinceLast, difference
 from schedtop.sources.scheduler.running import Running
 from schedtop.sources.scheduler.short_lived import ShortLivedReader
 from schedtop.sources.scheduler.slices import Slices
-from schedtop.sources.scheduler.weights import MOST_OF_TASKS, WeightFiles, note_group_weights, note_weights
+from schedtop.sources.scheduler.weights import (
+    MOST_OF_TASKS,
+    WeightFiles,
+    note_group_weights,
+    note_session_weights,
+    note_weights,
+)
 from schedtop.sources.scope import Scope
 from schedtop.sources.ticks import Ticks
 
@@ -234,6 +240,8 @@ class LiveSource:
         note_group_weights(tasks, cgroups, self._weights)
         self._breath.take()
         short_lived = self._short_lived.read(epoch, self._breath.take)
+        note_session_weights(short_lived, tasks, cgroups, pid_numbers().inside, self._weights)
+        self._breath.take()
         slow_waits = self._slow_waits(epoch, wall_ns - time_ns, names, stat)
         self._breath.take()
         since_last = SinceLast(

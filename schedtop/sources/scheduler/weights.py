@@ -18,8 +18,9 @@ import numpy as np
 
 from schedtop.base.breath import Breath
 from schedtop.base.units import NS_PER_S
-from schedtop.model.rows import Rows
+from schedtop.model.rows import Rows, rows_where
 from schedtop.model.sched_class import Level, Policy, SchedClass, Treatment
+from schedtop.model.short_lived import by_parent
 from schedtop.model.weights import nice_weight
 from schedtop.sources.host.pid_numbers import PROC
 from schedtop.sources.host.weights import read_group_weight
@@ -32,6 +33,9 @@ MOST_READ = 200
 
 MOST_OF_TASKS = 50
 """The same for the groups of all tasks: those of slow waits go before."""
+
+MOST_PARENTS = 4
+"""Of how many parents of short-lived tasks the sessions are looked at."""
 
 NO_LEVEL = -1
 """Instead of a weight: v2 has not enabled the controller there, so that its tasks count in the group above."""
@@ -141,20 +145,26 @@ def _steps(member: Member, files: WeightFiles) -> list[Step]:
     weight = member.treatment.weight
     if not member.path or weight is None:
         return []
-    names = [name for name in member.path.split("/") if name]
-    steps: list[Step] = []
-    for depth in range(len(names)):
-        path = "/" + "/".join(names[: depth + 1])
-        shares = files.of_group(path)
-        if shares == NO_LEVEL:
-            break
-        steps.append((path, shares, Level.CGROUP))
+    steps = _group_steps(member.path, files)
     if not steps:  # task_wants_autogroup()
         session, shares = files.of_session(member.number)
         if shares == NO_LEVEL:
             return []
         steps += [(session, shares, Level.AUTOGROUP)] if session else []
     return [*steps, (f"task {member.tid}", weight, Level.TASK)]
+
+
+def _group_steps(path: str, files: WeightFiles) -> list[Step]:
+    """The cgroups on the way, as far as they have the controller."""
+    names = [name for name in path.split("/") if name]
+    steps: list[Step] = []
+    for depth in range(len(names)):
+        group = "/" + "/".join(names[: depth + 1])
+        shares = files.of_group(group)
+        if shares == NO_LEVEL:
+            break
+        steps.append((group, shares, Level.CGROUP))
+    return steps
 
 
 def note_group_weights(tasks: Rows, paths: Mapping[int, str], files: WeightFiles) -> None:
@@ -165,6 +175,23 @@ def note_group_weights(tasks: Rows, paths: Mapping[int, str], files: WeightFiles
         if (path := paths.get(number, "/")) != "/":
             weights[number] = max(0, files.of_group(path))
     tasks["cgroup_weight"] = [weights[number] for number in ids]
+
+
+def note_session_weights(
+    short_lived: Rows, tasks: Rows, paths: Mapping[int, str], inside: Callable[[int], int], files: WeightFiles
+) -> None:
+    """Fills `session_weight` of rows of SHORT_LIVED_DTYPE, for those that started most; `tasks`: rows of TASK_DTYPE."""
+    leaders = rows_where(tasks, tasks["tid"] == tasks["tgid"]) if len(short_lived) else tasks
+    for parent in by_parent(short_lived)[:MOST_PARENTS]:
+        own = leaders[leaders["comm"] == parent.comm][:MOST_OF_TASKS]
+        places = zip(own["tgid"].tolist(), own["cgroup_id"].tolist(), strict=True)
+        weights = [_session_weight(inside(tgid), paths.get(cgroup, ""), files) for tgid, cgroup in places]
+        short_lived["session_weight"][short_lived["parent"] == parent.comm] = max(weights, default=0)
+
+
+def _session_weight(number: int, path: str, files: WeightFiles) -> int:
+    """The weight of the autogroup of a process, 0 if it is in none or that is not known."""
+    return 0 if not path or _group_steps(path, files) else max(0, files.of_session(number)[1])
 
 
 def note_weights(

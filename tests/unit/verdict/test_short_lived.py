@@ -161,6 +161,30 @@ def test_where_the_victims_of_a_storm_may_be_other_sessions_the_command_is_for_b
 
 
 @pytest.mark.parametrize(
+    ("session", "command"),
+    [
+        (-5, "for p in 12; do renice -n 10 -p $p; echo 10 > /proc/$p/autogroup; done"),
+        (0, "for p in 12; do renice -n 10 -p $p; echo 10 > /proc/$p/autogroup; done"),
+        (10, "for p in 12; do renice -n 19 -p $p; echo 19 > /proc/$p/autogroup; done"),
+        (19, "ps -o pid,ppid,args 12"),
+    ],
+)
+def test_a_storm_whose_session_has_a_nice_value_is_not_told_less(session: int, command: str) -> None:
+    now, before = short_lived(1200, MS), short_lived(1200, MS)
+    now["session_weight"], before["session_weight"] = nice_weight(session), nice_weight(-10)
+    storm = frame(busy=(0.9, 0.9), short_lived=now)
+    earlier = replace(storm, short_lived=before, end_ns=NS_PER_S)
+    view = History(HOST, [earlier, replace(storm, end_ns=2 * NS_PER_S)]).view(ViewSettings(window_ns=NS_PER_S))
+    assert judge(view).command == command
+    rows = blocked(waits(20), (66, b"sh", 0.5), (67, b"sh", 0.4))
+    rows["blocker_level"][:, :2] = Level.TASK
+    assert judged(replace(storm, slow_waits=rows)).command == "renice -n 10 -p 12", "where they meet is known"
+    rows["blocker_level"][:, :2] = Level.AUTOGROUP
+    known = "ps -o pid,ppid,args 12" if session == 19 else "echo 19 > /proc/12/autogroup"
+    assert judged(replace(storm, slow_waits=rows)).command == known
+
+
+@pytest.mark.parametrize(
     ("tgid", "level", "command"),
     [
         (12, Level.AUTOGROUP, "echo 19 > /proc/12/autogroup"),

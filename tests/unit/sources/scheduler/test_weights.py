@@ -10,6 +10,8 @@ import pytest
 from schedtop.base.breath import Breath
 from schedtop.model.rows import BLOCKERS, SLOW_WAIT_DTYPE, TASK_DTYPE, TASK_NAME_DTYPE
 from schedtop.model.sched_class import Level, Policy, SchedClass, Treatment
+from schedtop.model.short_lived import SHORT_LIVED_DTYPE
+from schedtop.model.weights import nice_weight
 from schedtop.sources.host.weights import read_group_weight
 from schedtop.sources.scheduler.weights import (
     KEEP_NS,
@@ -19,6 +21,7 @@ from schedtop.sources.scheduler.weights import (
     WeightFiles,
     meet,
     note_group_weights,
+    note_session_weights,
     note_weights,
 )
 
@@ -136,6 +139,20 @@ def test_tasks_have_the_weights_of_their_groups(files: WeightFiles, root: Path) 
     tasks["cgroup_id"] = [8, 1, 9, 8, 7, 4]
     note_group_weights(tasks, {1: "/", 7: "/session.scope", 8: "/low", 9: "/high/inner"}, files)
     assert tasks["cgroup_weight"].tolist() == [512, 0, 1024, 512, 0, 0]
+
+
+def test_the_sessions_of_what_starts_most_are_told(files: WeightFiles, tmp_path: Path) -> None:
+    rows = np.zeros(7, SHORT_LIVED_DTYPE)
+    rows["parent"] = [b"make", b"sh", b"sh", b"", b"gone", b"least", b"boxed"]
+    rows["count"] = [9, 20, 30, 99, 5, 1, 7]
+    tasks = np.zeros(7, TASK_DTYPE)
+    tasks["comm"] = [b"make", b"sh", b"sh", b"", b"make", b"least", b"boxed"]
+    tasks["tgid"] = [3, 3, 1, 9, 1, 1, 2]
+    tasks["tid"] = [3, 3, 1, 9, 77, 1, 2]  # 77 is a thread
+    tasks["cgroup_id"] = [1, 1, 1, 1, 1, 1, 8]
+    note_session_weights(rows, tasks, {1: "/", 8: "/low"}, int, files)
+    assert rows["session_weight"].tolist() == [nice_weight(5), 1024, 1024, 0, 0, 0, 0], "the heaviest of several"
+    note_session_weights(rows[:0], tasks, {1: "/"}, int, files)
 
 
 def test_files_are_read_anew_after_a_while_and_not_without_end(files: WeightFiles, root: Path) -> None:
