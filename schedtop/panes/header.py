@@ -322,6 +322,8 @@ def _caused(overhead: Overhead, *, short: bool) -> list[Span]:
         return []
     words = " others " if short else " · delayed others "
     if certain_ns is not None and most_ns > max(MOST_UNCERTAIN * certain_ns, LITTLE_CAUSED_NS):
+        if not certain_ns:
+            return [(f"{words.rstrip()}: ", "dim"), ("none seen", "text")]
         seen_ns = certain_ns // CAUSED_STEP_NS * CAUSED_STEP_NS or certain_ns
         return [(f"{words}≥ ", "dim"), (format_ns(seen_ns), "text")]
     return [(f"{words}≤ ", "dim"), (format_ns(-(-most_ns // CAUSED_STEP_NS) * CAUSED_STEP_NS), "text")]
@@ -345,9 +347,16 @@ def _loss_parts(loss: Loss, level: int) -> Parts:
     if lost.serious.any:
         parts.append([(f" lost: {loss_text(lost, level)} ", "alarm")])
     elif lost.any:
-        count = sum(getattr(lost, name) for name in LOSS_WORDS)
-        parts.append([(f"{format_count(count)} unseen" if level else loss_text(lost), "dim")])
+        parts.append([(_unseen_words(lost, level), "dim")])
     return parts
+
+
+def _unseen_words(lost: Loss, level: int) -> str:
+    """How much was not seen; level 1: several kinds added up, 2: of whatever kind."""
+    counts = [count for name in LOSS_WORDS if (count := getattr(lost, name))]
+    if not level or (level == 1 and len(counts) == 1):
+        return loss_text(lost)
+    return f"{format_count(sum(counts))}{' events' if level == 1 else ''} unseen"
 
 
 def _old_rows(loss: Loss) -> int:

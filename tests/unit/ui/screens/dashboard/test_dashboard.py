@@ -526,6 +526,8 @@ async def test_what_we_do_to_others_is_rounded_up_and_shortened(columns: int, wo
     [
         (65_700_000, 310_001, "delayed others ≥ 300 µs"),
         (65_700_000, 20_000, "delayed others ≥ 20.0 µs"),
+        (65_700_000, 0, "delayed others: none seen"),
+        (1_900_000, 0, "delayed others ≤ 1.90 ms"),
         (65_700_000, 30_000_000, "delayed others ≤ 65.7 ms"),
         (1_900_000, 20_000, "delayed others ≤ 1.90 ms"),
         (65_700_000, None, "delayed others ≤ 65.7 ms"),
@@ -536,6 +538,21 @@ async def test_a_bound_that_tells_nothing_of_us_is_not_shown(most_ns: int, certa
         frame = make_frame(source.scenario, source.made, np.random.default_rng(1))
         bounds = {"longest_caused_wait_ns": most_ns, "certain_caused_wait_ns": certain_ns}
         source.put(replace(frame, overhead=replace(frame.overhead, **bounds)))
+        await until(pilot, lambda: words in text(pilot.app))
+
+
+@pytest.mark.parametrize(
+    ("columns", "lost", "words"),
+    [
+        (200, Loss(waits_unseen=4, lives_unseen=2), "│ 4 waits unseen, 2 short-lived tasks unseen │"),
+        (100, Loss(waits_unseen=4, lives_unseen=2), "│ 6 events unseen │"),
+        (100, Loss(waits_unseen=4), "│ 4 waits unseen │"),
+        (80, Loss(waits_unseen=4, lives_unseen=2), "│ 6 unseen │"),
+    ],
+)
+async def test_what_was_not_seen_is_named_where_there_is_room(columns: int, lost: Loss, words: str) -> None:
+    async with running((columns, 40), frames=0) as (pilot, source, _dashboard):
+        source.put(replace(make_frame(source.scenario, source.made, np.random.default_rng(1)), loss=lost))
         await until(pilot, lambda: words in text(pilot.app))
 
 
