@@ -41,17 +41,24 @@ GROUP_PAIR_DTYPE = np.dtype(
         ("other_id", "<u8"),
         ("other_name", f"S{NAME_BYTES}"),
     ]
+    + [(f"{role}_tasks", "<i8") for role in ROLES]
     + [(name, "<i8") for name in PAIR_SUMS]
     + [(f"{role}_{name}", kind) for role in ROLES for name, kind in TREATMENT]
 )
 """A victim's group and that of the tasks that kept it waiting, with the counters of PAIR_DTYPE added. Each TREATMENT is
-what all tasks of the group have in common, else zero. A source of interrupts is a group of its own: its `other_id` is
-FIRST_INTERRUPT_ID or more."""
+what all tasks of the group have in common, else zero. `victim_tasks`, `other_tasks`: how many different threads or
+processes of a name are added up as one (see `group_pairs`), else 0. A source of interrupts is a group of its own: its
+`other_id` is FIRST_INTERRUPT_ID or more."""
+
+FIRST_NAME_ID = 1 << 62
+"""The ids of tasks that are added up by name are from here on."""
 
 FIRST_INTERRUPT_ID = 1 << 63
 """The ids of sources of interrupts are from here on, of whatever groups the tasks are in."""
 
 Ids = npt.NDArray[np.uint64]
+
+NONE_ALIKE: Mapping[str, npt.NDArray[np.bool_]] = {}
 
 
 def group_tasks(rows: Rows, kind: str, cgroups: Mapping[int, str]) -> Rows:
@@ -72,17 +79,26 @@ def group_tasks(rows: Rows, kind: str, cgroups: Mapping[int, str]) -> Rows:
     return grouped
 
 
-def group_pairs(rows: Rows, kind: str, cgroups: Mapping[int, str]) -> Rows:
-    """Rows of GROUP_PAIR_DTYPE in order of both ids, from rows of PAIR_DTYPE."""
-    victims, others = (group_key(rows, kind, cgroups, role) for role in ROLES)
-    keys = [victims, _with_interrupts(rows, others)]
+def group_pairs(
+    rows: Rows, kind: str, cgroups: Mapping[int, str], alike: Mapping[str, npt.NDArray[np.bool_]] = NONE_ALIKE
+) -> Rows:
+    """Rows of GROUP_PAIR_DTYPE in order of both ids, from rows of PAIR_DTYPE.
+
+    `alike`: masks by role of the tasks that are not told apart where they have the same name.
+    """
+    ids = {role: group_key(rows, kind, cgroups, role) for role in ROLES}
+    named = {role: _by_name(rows, ids[role], alike.get(role), role) for role in ROLES}
+    keys = [named["victim"], _with_interrupts(rows, named["other"])]
     order, starts = neighbours(keys)
     grouped = np.zeros(len(starts), GROUP_PAIR_DTYPE)
     if not len(starts):
         return grouped
     sorted_rows = take_rows(rows, order)
-    for role, ids in zip(ROLES, keys, strict=True):
-        grouped[f"{role}_id"] = ids[order][starts]
+    for role, key in zip(ROLES, keys, strict=True):
+        grouped[f"{role}_id"] = key[order][starts]
+        if key is not ids[role]:
+            grouped[f"{role}_tasks"] = _how_many(ids[role][order], starts)
+            grouped[f"{role}_tasks"][~is_by_name(grouped[f"{role}_id"])] = 0
         grouped[f"{role}_name"] = _names(sorted_rows[starts], kind, cgroups, role)
         _note_common_treatment(grouped, sorted_rows, starts, f"{role}_")
     sources = sorted_rows["other_interrupt"][starts]
@@ -90,6 +106,32 @@ def group_pairs(rows: Rows, kind: str, cgroups: Mapping[int, str]) -> Rows:
     for name in PAIR_SUMS:
         grouped[name] = np.add.reduceat(sorted_rows[name], starts)
     return grouped
+
+
+def _by_name(rows: Rows, ids: Ids, alike: npt.NDArray[np.bool_] | None, role: str) -> Ids:
+    """The ids of the tasks, where they are alike those of their names."""
+    if alike is None or not alike.any():
+        return ids
+    found = ids.copy()
+    found[alike] = [FIRST_NAME_ID | crc32(name) for name in rows[f"{role}_comm"][alike].tolist()]
+    return found
+
+
+def is_by_name(ids: Ids) -> npt.NDArray[np.bool_]:
+    """Which of these ids of a GROUP_PAIR_DTYPE are of tasks that are added up by name."""
+    found: npt.NDArray[np.bool_] = (ids >= FIRST_NAME_ID) & (ids < FIRST_INTERRUPT_ID)
+    return found
+
+
+def _how_many(ids: Ids, starts: Integers) -> Integers:
+    """How many different ids are in each of the parts that begin at `starts`."""
+    part = np.zeros(len(ids), np.int64)
+    part[starts[1:]] = 1
+    part = np.cumsum(part)
+    order = np.lexsort((ids, part))
+    is_new = np.ones(len(ids), bool)
+    is_new[1:] = (np.diff(part[order]) > 0) | (ids[order][1:] != ids[order][:-1])
+    return np.bincount(part[order][is_new], minlength=len(starts))
 
 
 def _note_common_treatment(grouped: Rows, rows: Rows, starts: Integers, role: str) -> None:

@@ -19,6 +19,7 @@ from schedtop.model.groups import (
     group_name,
     group_pairs,
     group_tasks,
+    is_by_name,
 )
 from schedtop.model.rows import (
     GROUPS,
@@ -92,6 +93,30 @@ def test_sources_of_interrupts_are_groups_of_their_own(kind: str) -> None:
     assert grouped["blocked_ns"].sum() == 1111
     alone = group_pairs(rows[1:2], kind, CGROUPS)
     assert alone["other_id"][0] in grouped["other_id"], "a selected row stays the same"
+
+
+def test_tasks_that_are_alike_are_added_up_by_name_and_counted() -> None:
+    rows = np.zeros(6, PAIR_DTYPE)
+    rows["victim_tid"], rows["victim_comm"] = [1, 2, 3, 3, 9, 9], [b"cat", b"cat", b"cat", b"cat", b"web", b"web"]
+    rows["other_tid"], rows["other_comm"] = [7, 7, 7, 8, 1, 0], [b"date", b"date", b"date", b"date", b"cat", b""]
+    rows["other_interrupt"][5] = b"softirq NET_RX"
+    rows["blocked_ns"] = [1, 2, 4, 8, 16, 32]
+    short = {role: np.isin(rows[f"{role}_comm"], [b"cat", b"date"]) for role in ("victim", "other")}
+    grouped = group_pairs(rows, "thread", {}, short)
+    told = {
+        (row["victim_name"], int(row["victim_tasks"]), row["other_name"], int(row["other_tasks"])): int(
+            row["blocked_ns"]
+        )
+        for row in grouped
+    }
+    assert told == {
+        (b"cat", 3, b"date", 2): 15,
+        (b"web", 0, b"cat", 1): 16,
+        (b"web", 0, b"softirq NET_RX", 0): 32,
+    }
+    assert is_by_name(grouped["victim_id"]).tolist() == [name == b"cat" for name in grouped["victim_name"].tolist()]
+    assert not group_pairs(rows, "thread", {})["victim_tasks"].any()
+    assert len(group_pairs(rows, "thread", {})) == 6
 
 
 def test_pairs_of_interrupts_are_merged_by_their_names() -> None:

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from schedtop.base.units import format_count, format_ns
 from schedtop.history.view import View
-from schedtop.model.groups import FIRST_INTERRUPT_ID, group_pairs
-from schedtop.model.rows import Rows, take_rows, text
+from schedtop.model.groups import FIRST_INTERRUPT_ID, group_pairs, is_by_name
+from schedtop.model.rows import GROUPS, ROLES, Rows, take_rows, text
 from schedtop.model.sched_class import treatments
+from schedtop.model.short_lived import by_command
 from schedtop.model.waits import Explanation, explanations
 from schedtop.panes.percent import percent
 from schedtop.widgets.bars import thin_bar
@@ -27,6 +29,9 @@ OTHER_BLAME = {"blocker": "preemptor", "preemptor": "blocker"}
 
 TITLES = {"blocker": "Blame: who held the CPU", "preemptor": "Blame: who took the CPU"}
 """The title of the pane by the way to blame."""
+
+MANY = 10
+"""Of so many short-lived tasks of one name in the window, the pairs are added up."""
 
 SHORT_NS = 100_000
 """Waits that are shorter are not looked at one by one."""
@@ -59,7 +64,7 @@ def account(view: View, blame: str = "") -> Account:
     settings = view.settings
     blame = blame or settings.blame
     time, count = FIELDS[blame]
-    pairs = group_pairs(view.pairs, settings.group, view.frame.cgroups)
+    pairs = group_pairs(view.pairs, settings.group, view.frame.cgroups, _alike(view))
     pairs = pairs[(pairs[time] > 0) | (pairs[count] > 0)]
     first, second = (count, time) if settings.pair_sort == "count" else (time, count)
     pairs = take_rows(pairs, np.lexsort((-pairs[second], -pairs[first])))
@@ -73,6 +78,23 @@ def account(view: View, blame: str = "") -> Account:
     last = "not counted yet" if blame == "blocker" else "short, given away, or not known"
     rest = tuple(part for part in (*parts, Part("hidden tasks", hidden), Part(last, left)) if part.ns > 0)
     return Account(pairs, rest, total, max(0, total - in_pairs))
+
+
+def _alike(view: View) -> dict[str, npt.NDArray[np.bool_]]:
+    """Which victims and others are added up by name: of a storm, thousands of tasks that are gone when one reads.
+
+    Those that live on have their own lines.
+    """
+    field, short, pairs = GROUPS[view.settings.group], view.frame.short_lived, view.pairs
+    if field not in ("tid", "tgid") or int(short["count"].sum()) < MANY:
+        return {}
+    commands = by_command(short)
+    names = commands["comm"][(commands["count"] >= MANY) & (commands["is_folded"] == 0)]
+    tasks = view.frame.tasks
+    living = tasks[field][tasks["ended"] == 0]
+    return {
+        role: np.isin(pairs[f"{role}_comm"], names) & ~np.isin(pairs[f"{role}_{field}"], living) for role in ROLES
+    }
 
 
 def quota_part(view: View) -> Part | None:
@@ -121,20 +143,24 @@ class PairRows:
         if self.kind not in ("thread", "process"):
             return names
         told = treatments(self.rows, f"{role}_")
+        numbers = (self.rows[f"{role}_{what}"].tolist() for what in ("id", "tasks"))
         return [
-            _named(name, number, treatment.words)
-            for name, number, treatment in zip(names, self.rows[f"{role}_id"].tolist(), told, strict=True)
+            _named(name, number, count, treatment.words)
+            for name, number, count, treatment in zip(names, *numbers, told, strict=True)
         ]
 
 
-def _named(name: str, number: int, treated: str) -> str:
+def _named(name: str, number: int, count: int, treated: str) -> str:
     if number >= FIRST_INTERRUPT_ID:
         return name
+    if count:
+        return f"{name} ×{count:,}"
     return f"{name} ({number}, {treated})" if treated else f"{name} ({number})"
 
 
 def _others(context: PairRows) -> list[str]:
-    same = (context.rows["victim_id"] == context.rows["other_id"]).tolist()
+    ids = context.rows["victim_id"]
+    same = ((ids == context.rows["other_id"]) & ~is_by_name(ids)).tolist()
     return ["itself" if alone else name for name, alone in zip(context.names("other"), same, strict=True)]
 
 
@@ -151,7 +177,7 @@ def _bars(context: PairRows) -> list[str]:
 
 
 MEANINGS = {
-    "victim": "the task that waited",
+    "victim": "the task that waited; cat ×80: so many short-lived tasks of that name",
     "held the CPU": "what ran on the CPU while the victim waited; itself: another thread of the same group; while they "
     "are timed (I), also what interrupts had of it (softirq NET_RX)",
     "took the CPU": "the task that came onto the CPU when the victim was preempted (b changes between the two)",

@@ -14,6 +14,7 @@ from schedtop.model.counts import Attribution
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
 from schedtop.model.rows import GROUPS, PAIR_DTYPE
+from schedtop.model.short_lived import SHORT_LIVED_DTYPE
 from schedtop.model.waits import CAUSES
 from schedtop.panes.scheduler.blame.pane import BlamePane
 from schedtop.panes.scheduler.blame.rows import FIELDS, account
@@ -102,6 +103,37 @@ async def test_waits_for_a_quota_stand_outside_of_the_sum(make_view: MakeView) -
         pane.show(make_view(change=lambda frame: replace(frame, slow_waits=frame.slow_waits[:0])))
         await pilot.pause()
         assert "for a quota" not in text(pilot.app)
+
+
+def storm(frame: Frame) -> Frame:
+    """Short-lived tasks of one name that waited, and held the CPU; one of that name lives on, as does their parent."""
+    pairs = frame.pairs[:1].repeat(30)
+    pairs["victim_tid"] = pairs["victim_tgid"] = pairs["other_tid"] = pairs["other_tgid"] = 9000 + np.arange(30)
+    pairs["victim_comm"], pairs["other_comm"] = b"cat", b"make"
+    pairs["other_tid"] = pairs["other_tgid"] = 8000
+    pairs[20:]["other_comm"] = b"cat"
+    pairs[20:]["other_tid"] = pairs[20:]["other_tgid"] = 9000 + np.arange(5, 15)
+    tasks = frame.tasks[:2].copy()
+    tasks["tid"] = tasks["tgid"] = 8000, 9029
+    short = np.zeros(1, SHORT_LIVED_DTYPE)
+    short["comm"], short["parent"], short["count"] = b"cat", b"make", 40
+    return replace(frame, pairs=pairs, short_lived=short, tasks=np.concatenate((frame.tasks, tasks)))
+
+
+async def test_the_many_tasks_of_a_storm_are_lines_by_name(make_view: MakeView) -> None:
+    pane = BlamePane()
+    async with OnePane(pane).run_test(size=(120, 24)) as pilot:
+        pane.show(make_view(change=storm))
+        await pilot.pause()
+        screen = text(pilot.app)
+        for line in (r"cat ×20 +make \(8000\) ", r"cat ×9 +cat ×9 ", r"cat \(9029\) +cat ×1 "):
+            assert re.search(line, screen), line
+        assert len(account(make_view(change=storm)).pairs) == 3
+        few = make_view(change=lambda frame: replace(storm(frame), short_lived=storm(frame).short_lived[:0]))
+        assert len(account(few).pairs) == 30
+        by_cgroup = make_view(change=storm, settings=ViewSettings(group="cgroup"))
+        assert not account(by_cgroup).pairs["victim_tasks"].any()
+        assert account(make_view(change=storm)).total_ns == account(few).total_ns
 
 
 @pytest.mark.parametrize("blame", FIELDS)
