@@ -212,3 +212,36 @@ def test_slices_that_were_not_seen_are_in_run_time_all_the_same(front_end: str) 
         less_ns = 10_000 * kernel.timeslices
         # Ours has in it what the hypervisor and interrupts took.
         assert 0.999 * kernel.run_ns - less_ns <= int(slot["run_ns"]) <= 1.05 * kernel.run_ns
+
+
+_READS = f"""
+import os, sys
+os.sched_setaffinity(0, {{{CPU}}})
+while os.read(0, 1): pass
+"""
+
+
+def test_a_task_that_was_not_seen_to_run_does_not_starve() -> None:
+    """A thread whose switches the kernel hides was an alarm, `has been waiting for 18.3 s and still does not run`."""
+    source = LiveSource(200 * NS_PER_MS, 5 * NS_PER_MS)
+    with ExitStack() as stack, source, Collector(source) as collector:
+        reader = subprocess.Popen(["/usr/bin/python3", "-c", _READS], stdin=subprocess.PIPE)
+        stack.enter_context(ended(reader))
+        assert reader.stdin
+        pipe = reader.stdin.fileno()
+        time.sleep(0.5)
+        os.write(pipe, b"a")
+        time.sleep(0.5)
+        source._programs._detach("btf_sched_switch")
+        os.write(pipe, b"b")
+        time.sleep(0.2)
+        source._programs._attach("btf_sched_switch")
+        time.sleep(1.5)
+        slots = source._programs.tasks
+        (slot,) = slots[slots["tid"] == reader.pid]
+        frames = [frame for frame in collector.frames if frame.end_ns > int(slot["wait_start_ns"]) + 500 * NS_PER_MS]
+    assert slot["wait_start_ns"] > 0, "its wait goes on by what the kernel side saw"
+    assert len(frames) > 2
+    for frame in frames:
+        assert not frame.tasks["waiting_ns"][frame.tasks["tid"] == reader.pid].any()
+        assert not frame.tasks["run_delay_ns"][frame.tasks["tid"] == reader.pid].any()

@@ -33,6 +33,7 @@ from schedtop.sources.scheduler.blamed import in_order, pair_rows, slow_wait_row
 from schedtop.sources.scheduler.caused import OwnTasks, caused
 from schedtop.sources.scheduler.causes import note_domains
 from schedtop.sources.scheduler.cut import copy_at_cut
+from schedtop.sources.scheduler.ended_waits import EndedWaits
 from schedtop.sources.scheduler.group_reader import GroupReader
 from schedtop.sources.scheduler.idle import IdleTimes
 from schedtop.sources.scheduler.idle_cpus import Reach, note_idle_cpus
@@ -137,7 +138,7 @@ class LiveSource:
         self._drain_ns = max(
             SHORTEST_DRAIN_NS, min(DRAIN_NS, ring_lasts_ns(compiled, self._possible_cpus, self._limits))
         )
-        self._ledger = TaskLedger(len(self._programs.tasks))
+        self._ledger, self._ended_waits = TaskLedger(len(self._programs.tasks)), EndedWaits()
         self._files = proc.HostFiles(self._possible_cpus)
         self._noted = Noted(self._programs.changes)
         self._changed = ChangedSlots(self._noted, len(self._programs.tasks))
@@ -353,6 +354,7 @@ class LiveSource:
         overflow = programs.overflow(self._breath.take)
         now = Moment.of(time_ns, epoch, self._running.now(programs.cpus, stat.online))
         self._changed.waiting = moved[rows["wait_start_ns"] != 0]
+        self._ended_waits.drop(rows, slots, moved, time_ns, pid_numbers().inside, self._breath.take)
         names = TaskNames(slots, overflow, self._processes)
         queued = queue_length(np.concatenate((rows, overflow)) if len(overflow) else rows, len(programs.cpus))
         queued[~stat.online] = 0

@@ -92,9 +92,7 @@ def _alike(view: View) -> dict[str, npt.NDArray[np.bool_]]:
     names = commands["comm"][(commands["count"] >= MANY) & (commands["is_folded"] == 0)]
     tasks = view.frame.tasks
     living = tasks[field][tasks["ended"] == 0]
-    return {
-        role: np.isin(pairs[f"{role}_comm"], names) & ~np.isin(pairs[f"{role}_{field}"], living) for role in ROLES
-    }
+    return {role: np.isin(pairs[f"{role}_comm"], names) & ~np.isin(pairs[f"{role}_{field}"], living) for role in ROLES}
 
 
 def quota_part(view: View) -> Part | None:
