@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from schedtop.base.breath import keep_on
 from schedtop.base.units import NS_PER_S
 from schedtop.history.sorting import sort_pairs, sort_slow_waits, sort_tasks
 from schedtop.history.thinning import SPARSE, THINNED, WHOLE, with_detail
@@ -55,6 +56,8 @@ class History:
         """How far each Frame is thinned, an index of DETAILS."""
         self._beginning = "schedtop began to collect here"
         self._merger = WindowMerger()
+        self.breathe: Callable[[], object] = keep_on
+        """Called in between while a View is made."""
         for frame in frames:
             self.append(frame)
 
@@ -102,7 +105,7 @@ class History:
         """A History that stays as this one is now (it shares the Frames, which never change)."""
         twin = History(self.host, keep_bytes=self._keep_bytes)
         twin._frames, twin._sizes, twin._details = self._frames.copy(), self._sizes.copy(), self._details.copy()
-        twin._beginning = self._beginning
+        twin._beginning, twin.breathe = self._beginning, self.breathe
         return twin
 
     def step(self, end_ns: int, steps: int) -> int:
@@ -118,14 +121,15 @@ class History:
             frames = [frame for frame in frames if frame.end_ns <= end_ns] or frames[:1]
         if not frames:
             raise ValueError("there is no data yet")
-        frame = self._merger.merge(window_of(frames, settings.window_ns), settings.window_ns)
+        frame = self._merger.merge(window_of(frames, settings.window_ns), settings.window_ns, self.breathe)
+        slow_waits = settings.rows(frame.slow_waits, "cpu", frame.cgroups)
         return View(
             host=self.host,
             settings=settings,
             frame=frame,
             series=tuple(frames),
             tasks=sort_tasks(settings.rows(frame.tasks, "last_cpu", frame.cgroups), settings.task_sort),
-            slow_waits=sort_slow_waits(settings.rows(frame.slow_waits, "cpu", frame.cgroups), settings.slow_wait_sort),
+            slow_waits=sort_slow_waits(slow_waits, settings.slow_wait_sort, self.breathe),
             frozen=end_ns is not None,
             latest_ns=self.latest_ns if latest_ns is None else latest_ns,
             pairs=sort_pairs(settings.rows(frame.pairs, "", frame.cgroups, "victim_"), settings.blame),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from schedtop.model.rows import Rows, take_rows
+from schedtop.base.breath import keep_on
+from schedtop.model.rows import Rows, take_many, take_rows
 
 TASK_SORTS = {
     "run_delay_ns": "run delay",
@@ -48,9 +51,9 @@ def sort_tasks(rows: Rows, key: str) -> Rows:
     return take_rows(rows, np.lexsort((rows[number], -values)))
 
 
-def sort_slow_waits(rows: Rows, key: str) -> Rows:
-    """Slow-wait rows by one of SLOW_WAIT_SORTS, largest (or newest) first."""
-    return take_rows(rows, np.lexsort((-rows["time_ns"], -rows[key])))
+def sort_slow_waits(rows: Rows, key: str, breathe: Callable[[], object] = keep_on) -> Rows:
+    """Slow-wait rows by one of SLOW_WAIT_SORTS, largest (or newest) first; `breathe` is called in between."""
+    return take_many(rows, np.lexsort((-rows["time_ns"], -rows[key])), breathe)
 
 
 def sort_pairs(rows: Rows, blame: str) -> Rows:

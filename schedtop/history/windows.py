@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 
+from schedtop.base.breath import keep_on
 from schedtop.model.frame import Frame, merge
 
 BLOCKS_A_WINDOW = 8
@@ -35,17 +37,21 @@ class WindowMerger:
         self._middle: dict[tuple[Frame, ...], Frame] = {}
         self._latest: tuple[tuple[Frame, ...], Frame] | None = None
 
-    def merge(self, frames: Sequence[Frame], window_ns: int) -> Frame:
-        """The Frame of consecutive Frames, as `model.merge` gives it; the same one again for the same Frames."""
+    def merge(self, frames: Sequence[Frame], window_ns: int, breathe: Callable[[], object] = keep_on) -> Frame:
+        """The Frame of consecutive Frames, as `model.merge` gives it; the same one again for the same Frames.
+
+        `breathe` is called in between.
+        """
+        add = partial(merge, lightly=True, breathe=breathe)
         wanted = tuple(frames)
         if self._latest is None or self._latest[0] != wanted:
             block_ns = max(1, window_ns // BLOCKS_A_WINDOW)
             groups = [tuple(group) for _, group in groupby(wanted, lambda frame: frame.end_ns // block_ns)]
             # The window cuts the first block, and the last one still grows.
             whole = groups[1:-1]
-            self._blocks = {group: self._blocks.get(group) or merge(group, lightly=True) for group in whole}
+            self._blocks = {group: self._blocks.get(group) or add(group) for group in whole}
             blocks = tuple(self._blocks.values())
-            self._middle = {blocks: self._middle.get(blocks) or merge(blocks, lightly=True)} if blocks else {}
+            self._middle = {blocks: self._middle.get(blocks) or add(blocks)} if blocks else {}
             last = groups[-1] if len(groups) > 1 else ()
-            self._latest = wanted, merge((*groups[0], *self._middle.values(), *last), lightly=True)
+            self._latest = wanted, add((*groups[0], *self._middle.values(), *last))
         return self._latest[1]

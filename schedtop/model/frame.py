@@ -6,13 +6,14 @@ A part that a source cannot give is named in `Frame.unavailable` with the reason
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 
+from schedtop.base.breath import keep_on
 from schedtop.model.activity_table import ActivityTable
 from schedtop.model.counts import Attribution, Loss, Overhead, Pressure
 from schedtop.model.cpus import CpuTable
@@ -104,11 +105,12 @@ class Frame:
         return involuntary / whole if whole else None
 
 
-def merge(frames: Sequence[Frame], *, lightly: bool = False) -> Frame:
+def merge(frames: Sequence[Frame], *, lightly: bool = False, breathe: Callable[[], object] = keep_on) -> Frame:
     """The Frame of several consecutive Frames (at least one), in order of time.
 
     Counters add; gauges (queue length, memory, threshold) are the last ones; CPUs that came later widen the tables.
-    `lightly`: it keeps the Frames' own latency tables, which is quick, but takes all of their room.
+    `lightly`: it keeps the Frames' own latency tables, which is quick, but takes all of their room. `breathe` is called
+    in between.
     """
     if not frames:
         raise ValueError("there is nothing to merge")
@@ -119,6 +121,7 @@ def merge(frames: Sequence[Frame], *, lightly: bool = False) -> Frame:
     for part in kind.parts:
         way = part.merge_lightly if lightly and part.merge_lightly else part.merge
         merged[part.name] = way([getattr(frame, part.name) for frame in frames])
+        breathe()
     return kind(**merged)
 
 

@@ -58,6 +58,7 @@ from schedtop.model.rows import (
     TASK_DTYPE,
     THROTTLING_DTYPE,
     Rows,
+    join_rows,
     merge_pairs,
     merge_tasks,
     merge_throttling,
@@ -175,7 +176,7 @@ PARTS: tuple[Part[Any], ...] = (
         decode=lambda data, cpus: None if data is None else int(decode_integers(data, ())),
     ),
     _rows("tasks", TASK_DTYPE, merge_tasks, thin=thin_tasks),
-    _rows("slow_waits", SLOW_WAIT_DTYPE, np.concatenate, thin=thin_slow_waits),
+    _rows("slow_waits", SLOW_WAIT_DTYPE, join_rows, thin=thin_slow_waits),
     _rows("pairs", PAIR_DTYPE, merge_pairs, thin=thin_pairs),
     _rows("throttling", THROTTLING_DTYPE, merge_throttling, difference=subtract_throttling),
     _rows(

@@ -174,8 +174,8 @@ at the moment the wait ends; the task itself, which runs from then on, is not co
 UNKNOWN = {"queue_length": -1, "fair_queue_length": -1}
 """Fields of rows in which zero is a value like any other, and what they hold where it is not known."""
 
-AT_ONCE = 1 << 13
-"""So many rows are copied in a fraction of a millisecond."""
+AT_ONCE, BYTES_AT_ONCE = 1 << 13, 1 << 19
+"""So many rows, of no more than so many bytes, are copied in a fraction of a millisecond."""
 
 ROLES = ("victim", "other")
 _TASK_NAME = (
@@ -239,8 +239,9 @@ def take_rows(rows: Rows, indices: Integers) -> Rows:
 def take_many(rows: Rows, indices: Integers, breathe: Callable[[], object]) -> Rows:
     """The same in steps; `breathe` is called in between."""
     found = np.empty(len(indices), np.dtype((np.void, rows.dtype.itemsize)))
-    for at in range(0, len(indices), AT_ONCE):
-        some = indices[at : at + AT_ONCE]
+    step = min(AT_ONCE, BYTES_AT_ONCE // rows.dtype.itemsize)
+    for at in range(0, len(indices), step):
+        some = indices[at : at + step]
         found[at : at + len(some)] = rows.take(some).view(found.dtype)
         breathe()
     return found.view(rows.dtype)
@@ -249,6 +250,11 @@ def take_many(rows: Rows, indices: Integers, breathe: Callable[[], object]) -> R
 def rows_where(rows: Rows, mask: npt.NDArray[np.bool_]) -> Rows:
     """`rows[mask]`, copied likewise."""
     return rows.compress(mask)
+
+
+def kept_rows(rows: Rows, mask: npt.NDArray[np.bool_]) -> Rows:
+    """The same for rows that nobody changes: `rows` themselves if it is all of them."""
+    return rows if mask.all() else rows_where(rows, mask)
 
 
 def join_rows(tables: Sequence[Rows]) -> Rows:

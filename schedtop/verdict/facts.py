@@ -58,6 +58,7 @@ class Facts:
 
     `missing`: the share of slow waits that was not seen; `quotas`: the most throttled first; `waiting`: tasks that
     waited on average on the CPUs shown; `sums`: only sums of waits are known, not how long one was.
+    `breathe` is for rules that pass through all waits more than once: a minute of them are 10 MB.
     """
 
     view: View
@@ -73,6 +74,7 @@ class Facts:
     delayed: Delayed
     short_lived: ShortLived | None
     sums: Sums | None
+    breathe: Callable[[], object] = keep_on
 
     @property
     def frame(self) -> Frame:
@@ -154,6 +156,7 @@ def gather(view: View, breathe: Callable[[], object] = keep_on) -> Facts:
         delayed=delayed,
         short_lived=notable_short_lived(view),
         sums=sums,
+        breathe=breathe,
     )
 
 

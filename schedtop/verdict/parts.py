@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from schedtop.model.rows import TREATMENT, Integers, Rows, rows_where, text
+from schedtop.model.rows import TREATMENT, Integers, Rows, kept_rows, text
 from schedtop.model.sched_class import UNKNOWN_TREATMENT, SchedClass, Treatment, treatment, treatments
 from schedtop.model.waits import Beginning, WokenBy
 from schedtop.verdict.limits import COVERED_SHARE, MAIN_SHARE, VICTIM_SHARE
@@ -37,13 +36,13 @@ class Part:
 
 def victims_of(rows: Rows) -> list[Part]:
     """The tasks that waited in these rows of SLOW_WAIT_DTYPE, longest first."""
-    return _parts(rows["tid"], rows["comm"], rows["wait_ns"], treatments(rows))
+    return _parts(rows, "", rows["wait_ns"])
 
 
 def wakers_of(rows: Rows) -> list[Part]:
     """The tasks that woke those of these waits, by the time that these then waited. Interrupts are none."""
     woken = rows[(rows["kind"] != Beginning.FORK) & (rows["woken_by"] == WokenBy.TASK)]
-    return _parts(woken["waker_tid"], woken["waker_comm"], woken["wait_ns"], ())
+    return _parts(woken, "waker_", woken["wait_ns"])
 
 
 def blockers_of(rows: Rows, sched_class: SchedClass | None = None) -> list[Part]:
@@ -54,21 +53,24 @@ def blockers_of(rows: Rows, sched_class: SchedClass | None = None) -> list[Part]
     times = rows["blocker_ns"]
     if sched_class is not None:
         times = np.where(rows["blocker_sched_class"] == sched_class, times, 0)
-    flat = np.zeros(rows["blocker_tid"].size, [*TREATMENT])
-    for name, _ in TREATMENT:
-        flat[name] = rows[f"blocker_{name}"].ravel()
-    return _parts(rows["blocker_tid"].ravel(), rows["blocker_comm"].ravel(), times.ravel(), treatments(flat))
+
+    return _parts(rows, "blocker_", times)
 
 
-def _parts(tids: Integers, comms: npt.NDArray[np.bytes_], times: Integers, treated: Sequence[Treatment]) -> list[Part]:
-    known = np.flatnonzero((tids > 0) & (times > 0))
+def _parts(rows: Rows, role: str, times: Integers) -> list[Part]:
+    """The tasks in the fields of a role by their times, longest first. A field may have several of them in each row."""
+    tids = rows[f"{role}tid"]
+    known = ((tids > 0) & (times > 0)).nonzero()
     found, first, places = np.unique(tids[known], return_index=True, return_inverse=True)
     totals = np.bincount(places, times[known], len(found)).astype(np.int64)
-    names = comms[known][first]
-    order = np.argsort(-totals, kind="stable").tolist()
-    told = [treated[known[place]] for place in first.tolist()] if treated else [UNKNOWN_TREATMENT] * len(found)
-    numbers, sums, words = found.tolist(), totals.tolist(), names.tolist()
-    return [Part(numbers[at], words[at], sums[at], told[at]) for at in order]
+    firsts = tuple(axis[first] for axis in known)
+    told = np.zeros(len(found), [*TREATMENT])
+    for name, _ in TREATMENT:
+        if role + name in (rows.dtype.names or ()):
+            told[name] = rows[role + name][firsts]
+    numbers, names = found.tolist(), rows[f"{role}comm"][firsts].tolist()
+    sums, treated = totals.tolist(), treatments(told)
+    return [Part(numbers[at], names[at], sums[at], treated[at]) for at in np.argsort(-totals, kind="stable").tolist()]
 
 
 def waiters(tasks: Rows) -> list[Part]:
@@ -122,4 +124,4 @@ def rival_of(rows: Rows, victims: Sequence[Part]) -> Part | None:
 def on_worst_cpu(rows: Rows) -> tuple[Rows, int]:
     """The waits on the CPU with most of the time of these, and that CPU."""
     cpu = int(np.argmax(np.bincount(np.maximum(rows["cpu"], 0), rows["wait_ns"])))
-    return rows_where(rows, np.maximum(rows["cpu"], 0) == cpu), cpu
+    return kept_rows(rows, np.maximum(rows["cpu"], 0) == cpu), cpu

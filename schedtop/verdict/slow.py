@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from schedtop.base.histogram import LOW_NS
 from schedtop.history.view import View
 from schedtop.model.frame import Frame
-from schedtop.model.rows import Integers, Rows, rows_where, take_rows
+from schedtop.model.rows import Integers, Rows, kept_rows, take_rows
 from schedtop.model.sched_class import Level, Policy, SchedClass
 from schedtop.model.waits import Explanation, explanations
 from schedtop.model.weights import nice_weight
@@ -35,6 +35,7 @@ class SlowWaits:
     urgent_load: float
     left_out: int = 0
     by_chance: bool = False
+    _parts: dict[Explanation, Rows] = field(default_factory=dict, init=False)
 
     @property
     def enough(self) -> bool:
@@ -47,8 +48,10 @@ class SlowWaits:
         return sum(self.weights.values())
 
     def of(self, explanation: Explanation) -> Rows:
-        """Those of one explanation."""
-        return rows_where(self.rows, self.codes == explanation)
+        """Those of one explanation. Several rules ask for the same, and a copy of a minute is 10 MB."""
+        if explanation not in self._parts:
+            self._parts[explanation] = kept_rows(self.rows, self.codes == explanation)
+        return self._parts[explanation]
 
     def share(self, explanation: Explanation) -> float:
         """Its share of the time of all."""
@@ -71,7 +74,7 @@ def is_enough(count: int, load: float) -> bool:
 def slow_waits(view: View) -> SlowWaits:
     """Those of a View that are at least as long as the threshold."""
     frame = view.frame
-    rows = rows_where(view.slow_waits, view.slow_waits["wait_ns"] >= max(1, frame.threshold_ns))
+    rows = kept_rows(view.slow_waits, view.slow_waits["wait_ns"] >= max(1, frame.threshold_ns))
     codes = explanations(rows)
     return _weighed(rows, codes, frame.interval_ns)
 
@@ -79,6 +82,8 @@ def slow_waits(view: View) -> SlowWaits:
 def urgent(slow: SlowWaits, interval_ns: int) -> SlowWaits:
     """Those of them that are not of tasks that asked to wait."""
     meant = _is_meant(slow.rows, slow.codes)
+    if not meant.any():
+        return replace(slow, left_out=0)
     kept = np.flatnonzero(~meant)
     left_out = len(np.unique(slow.rows["tid"][meant]))
     return replace(_weighed(take_rows(slow.rows, kept), slow.codes[kept], interval_ns), left_out=left_out)

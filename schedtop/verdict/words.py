@@ -210,10 +210,10 @@ def share_words(rows: Rows, part: Part) -> str:
 
 def idle_words(f: Facts, rows: Rows) -> str:
     """Which CPU was idle meanwhile, and how idle it is altogether."""
-    chosen = rows[rows["idle_cpu"] >= 0]
-    if not len(chosen):
+    known = rows["idle_cpu"] >= 0
+    if not known.any():
         return "another CPU was idle meanwhile"
-    cpu = int(np.argmax(np.bincount(chosen["idle_cpu"], chosen["wait_ns"])))
+    cpu = int(np.argmax(np.bincount(rows["idle_cpu"][known], rows["wait_ns"][known])))
     if f.idle.get(cpu, 0.0) >= IDLE:
         return f"CPU {cpu} is {percent(f.idle[cpu])} idle"
     return f"CPU {cpu} was idle meanwhile"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from schedtop.base.units import format_ns
-from schedtop.model.rows import Rows, rows_where
+from schedtop.model.rows import Rows, kept_rows
 from schedtop.model.waits import Distance, Explanation
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import FEW_VICTIMS, MAIN_SHARE
@@ -34,9 +34,12 @@ def pinned(f: Facts) -> Finding | None:
     if not f.slow.main_is(Explanation.PINNED):
         return None
     rows, cpu = on_worst_cpu(f.slow.of(Explanation.PINNED))
+    f.breathe()
     victims, waiting = main_victims(rows), victims_of(rows)
-    rows = rows_where(rows, np.isin(rows["tid"], [victim.tid for victim in victims]))
+    rows = kept_rows(rows, np.isin(rows["tid"], [victim.tid for victim in victims]))
+    f.breathe()
     rival = rival_of(rows, victims)
+    f.breathe()
     if rival:
         return _behind(f, cpu, rows, victims, waiting, rival)
     moved = moved_of(f, victims, waiting)
@@ -49,6 +52,7 @@ def pinned(f: Facts) -> Finding | None:
         headline += f" ({up_to_words(rows)})"
     elif p99 is not None:
         headline += f" (p99 {format_ns(p99)})"
+    f.breathe()
     hidden = hidden_words(f, victims, crowd=len(victims) > FEW_VICTIMS)
     evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *blocker_words(rows), *context_words(f), *hidden)
     return Finding(f"{headline}; {idle_words(f, rows)}", evidence, *widen_words(f, moved))
@@ -84,10 +88,10 @@ def not_balanced(f: Facts) -> Finding | None:
 
 def _main_distance(rows: Rows) -> Distance | None:
     """The distance of the idle CPUs in most of the waiting time."""
-    known = rows[(rows["idle_distance"] >= 0) & (rows["idle_distance"] < len(Distance))]
-    if not len(known):
+    known = (rows["idle_distance"] >= 0) & (rows["idle_distance"] < len(Distance))
+    if not known.any():
         return None
-    return Distance.known(int(np.argmax(np.bincount(known["idle_distance"], known["wait_ns"]))))
+    return Distance.known(int(np.argmax(np.bincount(rows["idle_distance"][known], rows["wait_ns"][known]))))
 
 
 def idle_elsewhere(f: Facts) -> Finding | None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+import numpy.typing as npt
+
 from schedtop.base.units import exact_duration, format_ns
-from schedtop.model.rows import Rows, rows_where
+from schedtop.model.rows import Rows
 from schedtop.model.source import ALONE
 from schedtop.model.waits import Explanation
 from schedtop.verdict.facts import Facts
@@ -62,7 +65,8 @@ def contradiction(f: Facts) -> Finding | None:
 def _too_much_steal(f: Facts) -> Iterator[str]:
     if f.slow.main is not Explanation.STOLEN or f.steal is None:
         return
-    longest, total = int(_main_within(f)["stolen_ns"].max(initial=0)), f.frame.total("steal_ns")
+    rows, within = _main_within(f)
+    longest, total = int(rows["stolen_ns"][within].max(initial=0)), f.frame.total("steal_ns")
     if longest > total + CLOCK_NS:
         yield f"{format_ns(longest)} of one wait were stolen, but {format_ns(total)} in all"
 
@@ -70,18 +74,18 @@ def _too_much_steal(f: Facts) -> Iterator[str]:
 def _too_much_idle(f: Facts) -> Iterator[str]:
     if f.slow.main not in (Explanation.PINNED, Explanation.NOT_BALANCED, Explanation.IDLE_CPU):
         return
-    rows = _main_within(f)
+    rows, within = _main_within(f)
     for cpu, ratio in f.idle.items():
-        longest = int(rows["idle_cpu_ns"][rows["idle_cpu"] == cpu].max(initial=0))
+        longest = int(rows["idle_cpu_ns"][within & (rows["idle_cpu"] == cpu)].max(initial=0))
         total = int(ratio * f.frame.interval_ns)
         if longest > total + CLOCK_NS:
             yield f"CPU {cpu} was idle for {format_ns(longest)} of one wait, but {format_ns(total)} in all"
 
 
-def _main_within(f: Facts) -> Rows:
-    """The waits of the main explanation within the window: only these can be compared with its totals."""
+def _main_within(f: Facts) -> tuple[Rows, npt.NDArray[np.bool_]]:
+    """The waits of the main explanation, and which are within the window: these can be compared with its totals."""
     rows = f.slow.of(f.slow.main) if f.slow.main is not None else f.slow.rows[:0]
-    return rows_where(rows, rows["time_ns"] - rows["wait_ns"] >= f.frame.start_time_ns)
+    return rows, rows["time_ns"] - rows["wait_ns"] >= f.frame.start_time_ns
 
 
 def incomplete(f: Facts) -> Finding | None:

@@ -39,6 +39,18 @@ def test_history_without_frames_has_no_view() -> None:
         history.view(ViewSettings())
 
 
+def test_breaths_are_taken_while_a_view_is_made() -> None:
+    history = History(HOST, frames(12))
+    breaths: list[int] = []
+    history.breathe = lambda: breaths.append(1)
+    whole = history.view(ViewSettings(window_ns=10 * NS_PER_S))
+    assert len(breaths) > 2 * len(Frame.parts), "between the parts of each sum"
+    assert len(whole.slow_waits) > len(history.frames[-1].slow_waits)
+    breaths.clear()
+    history.copy().view(ViewSettings())
+    assert breaths, "a frozen moment, too"
+
+
 def test_history_drops_frames_that_are_too_old() -> None:
     frame = frames(1)[0]
     history = History(HOST, keep_bytes=1 << 40)

@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 
 from schedtop.capture.parts import distinct
-from schedtop.model.rows import AT_ONCE, Rows, copy_rows, join_rows, rows_where, take_many, take_rows
+from schedtop.model.rows import (
+    AT_ONCE,
+    BYTES_AT_ONCE,
+    Rows,
+    copy_rows,
+    join_rows,
+    kept_rows,
+    rows_where,
+    take_many,
+    take_rows,
+)
 
 ODD = np.dtype([("time_ns", "<i8"), ("tid", "<u4"), ("kind", "u1")])
 """13 bytes: no whole number of words."""
@@ -31,6 +41,20 @@ def test_copies_are_what_an_index_gives(count: int) -> None:
         assert found.dtype == ODD and found.tobytes() == wanted.tobytes()
         assert not np.shares_memory(found, rows)
     assert len(breaths) == -(-count // AT_ONCE)
+
+
+def test_wide_rows_are_copied_fewer_at_once() -> None:
+    rows = np.zeros(AT_ONCE, np.dtype([("number", "<i8"), ("rest", "V1016")]))
+    rows["number"] = np.arange(AT_ONCE)
+    breaths: list[int] = []
+    assert take_many(rows, np.arange(AT_ONCE)[::-1], lambda: breaths.append(1))["number"][0] == AT_ONCE - 1
+    assert len(breaths) == AT_ONCE * 1024 // BYTES_AT_ONCE
+
+
+def test_rows_that_are_all_kept_are_not_copied() -> None:
+    rows = odd_rows(6)
+    assert kept_rows(rows, rows["time_ns"] >= 0) is rows
+    assert kept_rows(rows, rows["kind"] == 2).tobytes() == rows[rows["kind"] == 2].tobytes()
 
 
 def test_numbers_are_told_once_and_in_order() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -245,7 +246,7 @@ class Dashboard(Screen[None]):
         app.surface.slices.run(self._steps(app.surface.breathe))
 
     def _steps(self, breathe: Step) -> Iterator[Step]:
-        yield self.shown.make
+        yield partial(self.shown.make, breathe)
         view = self.shown.view
         if view is not None and (task := self.task_opener.task_screen) is not None:
             task.follow(view)

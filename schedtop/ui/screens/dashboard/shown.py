@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from schedtop.base.breath import keep_on
 from schedtop.base.units import NS_PER_S
 from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
@@ -81,8 +82,9 @@ class Shown:
         if self.view is not None:
             self.view = replace(self.view, settings=settings)
 
-    def make(self) -> None:
-        """Makes the View of the moment."""
+    def make(self, breathe: Callable[[], object] = keep_on) -> None:
+        """Makes the View of the moment; `breathe` is called in between."""
+        self.live.breathe = breathe
         self.view = self.timeline.view(self.live)
 
     def judging(self, breathe: Callable[[], object]) -> Iterator[Callable[[], None]]:

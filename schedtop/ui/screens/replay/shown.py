@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import replace
 
+from schedtop.base.breath import keep_on
 from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
@@ -52,9 +53,9 @@ class RecordedShown(Shown):
         """As it was: what was recorded is looked at moment by moment."""
         return verdict
 
-    def make(self) -> None:
+    def make(self, breathe: Callable[[], object] = keep_on) -> None:
         """Makes the View, with what is known of the time after it, as far as nothing is missing between."""
-        super().make()
+        super().make(breathe)
         number, latest_ns = self._number, self.live.latest_ns
         if self.view is None or latest_ns < self._player.sought_ns:
             # The past of a place that is sought is on its way.
