@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
@@ -88,6 +89,9 @@ VERDICT_LINES = 2
 
 BANDS = ("notice", "alarm")
 """The levels whose colour fills the lines: what is in order does not shout."""
+
+_ENDED = re.compile(r"^(The alarm ended \S+ \S+ ago): [^;]+; now: ")
+"""What is left of the slow waits, which is less than what is now (ui/screens/dashboard/held.py)."""
 
 CAUSED_STEP_NS = NS_PER_MS // 10
 """To the next multiple of which the longest wait that we caused is rounded up: it is an upper bound."""
@@ -252,6 +256,8 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     command = f"→ {steady(verdict.command)}" if verdict.command else ""
     evidence: Parts = [[(steady(item), plain)] for item in verdict.evidence]
     room = max(1, width - width_of(head) - 1)
+    if width_of(headline) + width_of(command) + 3 > room + width - 1:
+        headline = _ENDED.sub(r"\1; now: ", headline)
     first, rest = headline, ""
     if width_of(headline) > room:
         first, rest = broken(headline, room)

@@ -14,6 +14,7 @@ from schedtop.ui.screens.dashboard.held import TOLD_NS
 from schedtop.verdict.limits import WAITS_SHARE
 from schedtop.verdict.phrases import task_words
 from schedtop.verdict.verdict import Verdict
+from schedtop.verdict.words import KTHREADD_TGID
 
 ASKED_NS = 5 * NS_PER_S
 """So long after another task took its place in the command it is asked whether it waits."""
@@ -55,8 +56,10 @@ class Helped:
 
 
 def _without_waits(frame: Frame, tid: int) -> str:
-    """The task in words if it still runs, and hardly waits; else empty."""
+    """The task in words if it still runs, and hardly waits; else empty. Nobody waits to hear it of a kernel thread."""
     rows = rows_where(frame.tasks, frame.tasks["tid"] == tid)
-    if len(rows) != 1 or rows["ended"][0] or int(rows["run_delay_ns"][0]) > WAITS_SHARE * frame.interval_ns:
+    if len(rows) != 1 or rows["ended"][0] or rows["parent_tgid"][0] == KTHREADD_TGID:
+        return ""
+    if int(rows["run_delay_ns"][0]) > WAITS_SHARE * frame.interval_ns:
         return ""
     return task_words(tid, rows["comm"][0], treatment(rows[0]).words)

@@ -199,6 +199,17 @@ def test_command_is_whole_before_the_headline_is() -> None:
     assert words(28) == [" !! ALARM  task 7 waits beh…", " → renice -n 10 -p 8"]
 
 
+def test_where_there_is_little_room_the_end_of_an_alarm_is_told_without_what_is_left() -> None:
+    ended = "The alarm ended 4 s ago: slow waits take 158 ms a second (2.58 s before); now: "
+    verdict = Verdict("notice", "rule", f"{ended}task 7 waits behind task 8", (), "Do: x 8", "x 8")
+
+    def words(width: int) -> list[str]:
+        return ["".join(part for part, _ in line).rstrip() for line in verdict_band(verdict, width)]
+
+    assert words(120)[0].startswith(f" ! NOTICE  {ended}")
+    assert words(60) == [" ! NOTICE  The alarm ended 4 s ago; now: task 7 waits behind", " task 8   → Do: x 8"]
+
+
 def test_the_verdict_does_not_steer_the_terminal() -> None:
     hostile = Verdict("notice", "rule", "\x1b[31mred", ("\u202e",), "日本語")
     for width in range(13, 60):

@@ -49,6 +49,14 @@ def test_a_task_that_has_ended_was_not_helped() -> None:
     assert helped.shown(pinned(8), gone).headline == "hogs take turns"
 
 
+def test_a_kernel_thread_was_not_helped() -> None:
+    helped = Helped()
+    helped.shown(pinned(7), view(1, 300))
+    of_kernel = view(2, 3)
+    of_kernel.series[-1].tasks["parent_tgid"] = 2
+    assert helped.shown(pinned(8), of_kernel).headline == "hogs take turns"
+
+
 def headlines(*seconds: tuple[Verdict, int]) -> list[str]:
     helped = Helped()
     return [helped.shown(one, view(number, delay)).headline for number, (one, delay) in enumerate(seconds, 1)]
