@@ -124,10 +124,7 @@ def lower_weight(f: Facts) -> Finding | None:
     times = f"{ratio:.0f}" if ratio >= 9.5 else f"{ratio:.1f}".removesuffix(".0")
     share = percent(top.ns / max(1, int(own["wait_ns"].sum())))
     than = "its weight" if levels[0] is levels[1] else _ITS.get(levels[0], "its weight")
-    if levels[0] is Level.AUTOGROUP:
-        asked = ", as its session asks to" if weights[0] < nice_weight(0) else ""
-    else:
-        asked = ", as it asks to" if asks_to_wait(own).all() else ""
+    asked = ", as it asks to" if asks_to_wait(own).all() and levels[0] is not Level.AUTOGROUP else ""
     weight = f"{_OF.get(levels[1], '')}{top.words} has {times} times {than}"
     headline = f"{victim.words} waits {up_to_words(own)}{asked}: {weight}"
     others = len(victims_of(rows)) - 1
