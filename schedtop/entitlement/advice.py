@@ -25,6 +25,9 @@ _STEP = 5
 _FACTOR = 4
 """The same for the weight of a group."""
 
+LEAST_GAIN = 1.05
+"""What a heavier weight must give, by what the subject has without it."""
+
 _ALONE = 0.98
 """From such a share on nothing competes at a level."""
 
@@ -42,7 +45,7 @@ class Advice:
 
 
 def advise(competition: Competition, found: Entitlement) -> Advice | None:
-    """What gives the subject more; `None` where no weight holds it back, or none is left to change."""
+    """What gives the subject more; `None` where no weight holds it back, or a heavier one would not help."""
     if found.conclusion is Conclusion.BEHIND:
         return _without_the_first(competition, found)
     if found.conclusion is not Conclusion.WEIGHTS:
@@ -52,7 +55,8 @@ def advise(competition: Competition, found: Entitlement) -> Advice | None:
     held = min(reversed(found.levels), key=lambda level: level.ratio)
     if held.ratio >= _ALONE:
         return None
-    return _heavier_group(competition, found, held) if held.key else _heavier_task(competition, found)
+    advice = _heavier_group(competition, found, held) if held.key else _heavier_task(competition, found)
+    return advice if advice and advice.expected >= LEAST_GAIN * found.entitled else None
 
 
 def idle_nice(found: Entitlement) -> bool:

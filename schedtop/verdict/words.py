@@ -29,6 +29,7 @@ from schedtop.verdict.limits import (
 )
 from schedtop.verdict.parts import Part, blockers_of, steadiest, waiters
 from schedtop.verdict.phrases import counted, percent, task_words, verb
+from schedtop.verdict.slow import asks_to_wait
 
 EXPLANATION_WORDS = {
     Explanation.QUEUEING: "others on the CPU",
@@ -255,6 +256,13 @@ def moved_of(f: Facts, victims: Sequence[Part], waiting: Sequence[Part]) -> Part
         if 2 * ran[part.tid] <= most and part.tid not in kernels and part.ns >= MOVED_SHARE * whole
     ]
     return steadiest(light or [victim for victim in victims if victim.tid not in kernels] or victims)
+
+
+def pinned_to(f: Facts, cpu: int) -> list[Part]:
+    """The tasks that may run on this CPU alone and wait for it, by run delay, without those that ask to wait."""
+    tasks = f.view.tasks if f.names_tasks else f.tasks_there
+    tasks = rows_where(tasks, (tasks["last_cpu"] == cpu) & (tasks["allowed_cpus"] == 1) & (tasks["run_delay_ns"] > 0))
+    return sorted(waiters(rows_where(tasks, ~asks_to_wait(tasks))), key=lambda part: -part.ns)
 
 
 def are_pinned(victims: Sequence[Part], moved: Part) -> str:

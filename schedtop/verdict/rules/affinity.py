@@ -20,6 +20,7 @@ from schedtop.verdict.words import (
     idle_words,
     move_words,
     moved_of,
+    pinned_to,
     share_words,
     slow_words,
     task_names,
@@ -42,9 +43,10 @@ def pinned(f: Facts) -> Finding | None:
     f.breathe()
     if rival:
         return _behind(f, cpu, rows, victims, waiting, rival)
-    moved = moved_of(f, victims, waiting)
-    headline = f"CPU {cpu}: {are_pinned(victims, moved)} to "
-    headline += "it" if (rows["allowed_cpus"] == 1).all() else "some CPUs"
+    to_one = bool((rows["allowed_cpus"] == 1).all())
+    # One that waits as much in short turns is no victim of slow waits in this second, and was in the last one.
+    moved = moved_of(f, victims, (to_one and pinned_to(f, cpu)) or waiting)
+    headline = f"CPU {cpu}: {are_pinned(victims, moved)} to {'it' if to_one else 'some CPUs'}"
     if len(victims) > 1 and among_share(rows, victims) >= MAIN_SHARE:
         headline += " and take turns"
     p99 = f.frame.latency.histogram(None, cpu).percentile_ns(0.99) if cpu < f.frame.latency.cpus else None

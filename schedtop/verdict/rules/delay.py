@@ -12,7 +12,6 @@ from schedtop.verdict.limits import MAIN_SHARE, ROOM
 from schedtop.verdict.parts import Part, waiters
 from schedtop.verdict.phrases import counted, percent, task_words, verb
 from schedtop.verdict.rule import Finding
-from schedtop.verdict.slow import asks_to_wait
 from schedtop.verdict.words import (
     are_pinned,
     biggest_words,
@@ -22,6 +21,7 @@ from schedtop.verdict.words import (
     look_closer,
     moved_of,
     p99_words,
+    pinned_to,
     task_names,
     typed,
     widen_words,
@@ -57,12 +57,7 @@ def turns_by_sums(f: Facts) -> Finding | None:
 
 def _moved(f: Facts) -> Part:
     """Of all that is pinned to that CPU and waits, the one to move: it may wait less than the delayed tasks."""
-    tasks = f.view.tasks if f.names_tasks else f.tasks_there
-    tasks = rows_where(
-        tasks, (tasks["last_cpu"] == f.delayed.cpu) & (tasks["allowed_cpus"] == 1) & ~asks_to_wait(tasks)
-    )
-    waiting = sorted(waiters(rows_where(tasks, tasks["run_delay_ns"] > 0)), key=lambda part: -part.ns)
-    return moved_of(f, waiters(f.delayed.tasks), waiting)
+    return moved_of(f, waiters(f.delayed.tasks), pinned_to(f, f.delayed.cpu))
 
 
 def _pinned_beside(f: Facts) -> int | None:

@@ -6,6 +6,7 @@ import pytest
 
 from schedtop.entitlement.competition import Competition, Group
 from schedtop.entitlement.report import EntitlementReport, report_on
+from schedtop.entitlement.share import Conclusion
 from schedtop.entitlement.words import advice_words, headline, levels_words, report_words
 from schedtop.model.weights import nice_weight
 from tests.unit.entitlement.contenders import autogroup, cgroup, compete, contender
@@ -93,6 +94,19 @@ def test_a_real_time_task_is_made_an_ordinary_one() -> None:
 ])  # fmt: skip
 def test_there_is_no_advice_where_no_weight_can_help(tasks: tuple) -> None:  # type: ignore[type-arg]
     assert report_of(compete(*tasks)).advice is None
+
+
+def test_there_is_no_advice_that_changes_nothing() -> None:
+    """`to change it: echo -12 > /proc/7/autogroup (then 1.6 % of a CPU)` of one that had 1.6 %."""
+    tasks = [
+        contender(1, -5, (0,), ("a",), used=0.05, wanted=0.1),
+        contender(2, -5, (0, 1), (), used=0.01, wanted=0.02),
+        contender(3, 0, (0, 1), (), used=0.9),
+        contender(4, 0, (0,), ("b",), used=0.018, wanted=0.02),
+    ]
+    report = report_of(compete(*tasks, groups={"a": autogroup(5), "b": autogroup(6)}, cpus=2))
+    assert report.found.conclusion is Conclusion.WEIGHTS
+    assert report.advice is None
 
 
 def test_all_of_it_in_sentences() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from schedtop.model.sched_class import SchedClass
 from schedtop.model.waits import Distance
 from schedtop.verdict.verdict import Verdict
 from tests.unit.verdict.frames import MS, blocked, frame, judged, pinned, tasks, waits
@@ -58,6 +59,23 @@ def test_a_service_that_waits_a_little_among_hogs_is_moved_and_no_thread_of_a_cp
     assert command(20) == "taskset -cp 0-1 7"
     assert command(2) == "taskset -cp 0-1 101", "hardly waits"
     assert command(20, parent=2) == "taskset -cp 0-1 101", "of the kernel"
+
+
+def test_a_service_that_waits_in_short_turns_among_hogs_is_moved_in_each_second() -> None:
+    """None of its waits was slow in this second, and the command was about a hog then."""
+
+    def command(**api: int) -> str:
+        known = [tasks(tid=tid, comm=b"app", run_ns=480 * MS, run_delay_ns=500 * MS) for tid in (101, 102)]
+        known.append(tasks(tid=7, comm=b"api", run_ns=70 * MS, **{"run_delay_ns": 100 * MS, **api}))
+        every = np.concatenate(known)
+        every["last_cpu"] = 1
+        every["allowed_cpus"][:2] = 1
+        return judged(frame(pinned(), tasks=every)).command
+
+    assert command(allowed_cpus=1) == "taskset -cp 0-1 7"
+    assert command(allowed_cpus=2) == "taskset -cp 0-1 101"
+    assert command(allowed_cpus=1, run_delay_ns=10 * MS) == "taskset -cp 0-1 101", "hardly waits"
+    assert command(allowed_cpus=1, nice=5, sched_class=SchedClass.FAIR) == "taskset -cp 0-1 101", "asks to wait"
 
 
 def test_tasks_that_wait_about_as_long_keep_their_places() -> None:
