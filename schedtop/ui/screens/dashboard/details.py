@@ -81,8 +81,9 @@ class Details:
 
     def action_verdict(self) -> None:
         """The verdict in full."""
-        if (verdict := self._shown.verdict) is not None:
-            self._screen.app.push_screen(TextScreen(verdict_title(verdict), partial(verdict_lines, verdict)))
+        if (verdict := self._shown.verdict) is not None and (view := self._shown.view) is not None:
+            lines = partial(verdict_lines, verdict, end_ns=view.end_time_ns)
+            self._screen.app.push_screen(TextScreen(verdict_title(verdict), lines))
 
     def on_header_pane_verdict_clicked(self) -> None:
         """The same."""

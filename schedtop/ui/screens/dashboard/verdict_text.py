@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from schedtop.base.units import format_clock
 from schedtop.panes.header import VERDICT_LEVELS
 from schedtop.verdict.verdict import Verdict
 from schedtop.widgets.prose import paragraph
@@ -16,8 +17,8 @@ def verdict_title(verdict: Verdict) -> str:
     return f"{level.sign} {level.word}"
 
 
-def verdict_lines(verdict: Verdict, width: int) -> Iterable[Spans]:
-    """All of it in lines of `width` cells."""
+def verdict_lines(verdict: Verdict, width: int, *, end_ns: int = 0) -> Iterable[Spans]:
+    """All of it in lines of `width` cells. `end_ns`: of when it is by wall clock, as the text stands still; 0: now."""
     yield from paragraph(steady(verdict.headline), width, "strong")
     if verdict.evidence:
         yield []
@@ -35,4 +36,6 @@ def verdict_lines(verdict: Verdict, width: int) -> Iterable[Spans]:
         if whole:
             yield [("  ", "text"), (steady(verdict.command), "strong")]
     yield []
-    yield from paragraph(f"rule: {steady(verdict.rule)} · for the window and the filter shown", width, "dim")
+    moment = f"as of {format_clock(end_ns)}, " if end_ns else ""
+    rule = f"rule: {steady(verdict.rule)} · {moment}for the window and the filter shown"
+    yield from paragraph(rule, width, "dim")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from schedtop.base.units import format_clock
 from schedtop.model.rows import GROUPS
 from schedtop.panes.header import verdict_band
 from schedtop.panes.scheduler.blame.pane import BlamePane
@@ -167,6 +168,9 @@ async def test_the_verdict_is_in_the_header_and_in_full_with_its_key(size: tuple
         screen = " ".join(text(pilot.app).replace("┃", " ").split())
         assert verdict.headline.split()[-1] in screen
         assert verdict.rule in screen or size[1] < 20, "there it is further down"
+        view = dashboard.shown.view
+        assert view is not None
+        assert f"as of {format_clock(view.end_time_ns)}," in screen or size[1] < 20, "it stands still"
         assert_widths(pilot.app)
         await pilot.press("v")
         assert pilot.app.screen is dashboard
