@@ -35,7 +35,7 @@ from schedtop.panes.scheduler.latency.heat_map import (
     shades,
 )
 from schedtop.panes.scheduler.latency.pane import scope
-from schedtop.panes.scheduler.latency.throttled import ThrottledWaits, longest_in, throttled_ns, throttled_words
+from schedtop.panes.scheduler.latency.throttled import ColumnWaits, ThrottledWaits, throttled_ns, throttled_words
 from schedtop.panes.time_columns import Placed, TimeColumns, is_moment, with_cursor
 from schedtop.widgets.bars import bars
 from schedtop.widgets.canvas import has_shades, surface_of
@@ -78,10 +78,6 @@ GLANCE_DECADES = (3.0, 9.0)
 """The bars of the glance: from 1 µs to 1 s."""
 
 SEPARATOR: Span = ("  ", "text")
-
-
-ColumnWaits = Sequence[tuple[int, int, int]]
-"""Waits for a quota, each with its first and its last column."""
 
 MADE_OF = {"time": TimeColumns}
 
@@ -161,7 +157,7 @@ class OverTimePane(Pane[View]):
         threshold_ns = view.frame.threshold_ns
         rows = max(1, height - 1 - readout)
         throttled = self._throttled.of(placed.frames, cpus)
-        total = columns.total + Histogram.of([ns for _, _, ns in throttled]).counts if throttled else columns.total
+        total = columns.total + Histogram.of(throttled.ns).counts if len(throttled.ns) else columns.total
         scale = self._scale = log_scale(total, threshold_ns, rows, self._scale)
         breathe()
         drawn = heat_map(columns, scale, [ratio for _, _, ratio in PERCENTILES])
@@ -227,8 +223,8 @@ class OverTimePane(Pane[View]):
             ground = np.where(above[row], ON_SLOW, ON_HEAT)
             styles[row, column] = np.where(levels[row, column] > 0, ground + levels[row, column], STRONG)
             before = line
-        for first, last, ns in throttled:
-            cells = scale.row(ns), slice(max(first, 0), last + 1)
+        if len(throttled.ns):
+            cells = throttled.cells(scale, glyphs.shape[1])
             glyphs[cells], styles[cells] = THROTTLED_MARK, THROTTLED
         _mark_gaps(glyphs, styles, columns.known)
         surface_of(self).breathe()
@@ -255,7 +251,7 @@ class OverTimePane(Pane[View]):
         own = [frame for begin, last, frame in placed.frames if begin <= column <= last]
         span_ns = sum(frame.interval_ns for frame in own)
         clock = format_clock(own[-1].start_time_ns + own[-1].interval_ns) if placed.cursor and own else ""
-        longest_ns = longest_in(throttled, column)
+        longest_ns = throttled.longest_in(column)
         quota = throttled_words(longest_ns, own, view.settings.shown_filter.cpus or None)
         full = _numbers(waits, span_ns, clock, view.frame.threshold_ns, quota)
         short = (_short_numbers(waits, clock, longest_ns, named=named) for named in (True, False))
