@@ -277,12 +277,12 @@ def as_words(rows: Rows) -> Integers:
 
 def merge_tasks(tables: Sequence[Rows]) -> Rows:
     """Rows of TASK_DTYPE merged by task (tid and start time), counters added, in order of tid."""
-    rows = np.concatenate(tables) if tables else np.empty(0, TASK_DTYPE)
+    rows = join_rows(tables) if tables else np.empty(0, TASK_DTYPE)
     if not len(rows):
         return rows
     order, starts, latest = _groups(rows, ("tid", "start_ns"))
     rows = take_rows(rows, order)
-    merged: Rows = rows[latest]
+    merged = take_rows(rows, latest)
     for name in TASK_SUMS:
         merged[name] = np.add.reduceat(rows[name], starts)
     for name in ("max_wait_ns", "allowed_cpus"):
@@ -331,12 +331,12 @@ def subtract_throttling(earlier: Rows, later: Rows) -> Rows:
 
 
 def _merge(tables: Sequence[Rows], dtype: np.dtype[np.void], key: tuple[str, ...], sums: Sequence[str]) -> Rows:
-    rows = np.concatenate(tables) if tables else np.empty(0, dtype)
+    rows = join_rows(tables) if tables else np.empty(0, dtype)
     if not len(rows):
         return rows
     order, starts, latest = _groups(rows, key)
     rows = take_rows(rows, order)
-    merged: Rows = rows[latest]
+    merged = take_rows(rows, latest)
     for name in sums:
         merged[name] = np.add.reduceat(rows[name], starts)
     return merged

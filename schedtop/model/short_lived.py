@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from schedtop.base.units import format_rate, rate
-from schedtop.model.rows import Integers, Rows, neighbours, take_rows, text
+from schedtop.model.rows import Integers, Rows, join_rows, neighbours, take_rows, text
 
 SHORT_LIVED_DTYPE = np.dtype(
     [
@@ -81,7 +81,7 @@ def merge_short_lived(tables: Sequence[Rows]) -> Rows:
     tables = [table for table in tables if len(table)]
     if not tables:
         return no_short_lived()
-    rows = np.concatenate(tables) if len(tables) > 1 else tables[0]
+    rows = join_rows(tables) if len(tables) > 1 else tables[0]
     keys = [*_name_words(rows, "comm"), *_name_words(rows, "parent")]
     order, starts = neighbours(
         [*keys, *(rows[name] for name in ("cgroup_id", "exit_code", "pid_namespace", "is_thread"))]
