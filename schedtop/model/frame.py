@@ -119,8 +119,9 @@ def merge(frames: Sequence[Frame], *, lightly: bool = False, breathe: Callable[[
     kind = type(frames[0])
     merged = {}
     for part in kind.parts:
-        way = part.merge_lightly if lightly and part.merge_lightly else part.merge
-        merged[part.name] = way([getattr(frame, part.name) for frame in frames])
+        values = [getattr(frame, part.name) for frame in frames]
+        quick = part.merge_lightly if lightly else None
+        merged[part.name] = quick(values, breathe) if quick else part.merge(values)
         breathe()
     return kind(**merged)
 

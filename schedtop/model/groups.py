@@ -58,6 +58,8 @@ FIRST_INTERRUPT_ID = 1 << 63
 
 Ids = npt.NDArray[np.uint64]
 
+_ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], np.uint64)
+
 NONE_ALIKE: Mapping[str, npt.NDArray[np.bool_]] = {}
 
 
@@ -112,9 +114,10 @@ def _by_name(rows: Rows, ids: Ids, alike: npt.NDArray[np.bool_] | None, role: st
     """The ids of the tasks, where they are alike those of their names."""
     if alike is None or not alike.any():
         return ids
-    found = ids.copy()
-    found[alike] = [FIRST_NAME_ID | crc32(name) for name in rows[f"{role}_comm"][alike].tolist()]
-    return found
+    # Of a storm they are ten thousand: a name of 16 bytes is two numbers, which are mixed into one.
+    words = np.ascontiguousarray(rows[f"{role}_comm"]).view(np.uint64).reshape(len(rows), 2)
+    mixed = words[:, 0] * _ODD[0] ^ words[:, 1] * _ODD[1]
+    return np.where(alike, np.uint64(FIRST_NAME_ID) | mixed >> np.uint64(2), ids)
 
 
 def is_by_name(ids: Ids) -> npt.NDArray[np.bool_]:

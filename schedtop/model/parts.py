@@ -92,16 +92,17 @@ class Part(Generic[Value]):
     """One part of a Frame, and all that is done with it between the source and what shows it.
 
     `merge`: the part of several consecutive Frames (at least one, in order of time); `merge_lightly`: another way that
-    is quick, but keeps what it was made of. `difference`: the part between two Readings that hold it as a counter does;
-    parts of `since_last` are not differenced. `encode`: as plain values of JSON, without rounding; `decode`: back, told
-    how many CPUs the Frame has (raises what Python's own operations do); both `None` where a line's beginning has it.
+    is quick, but may keep what it was made of, and calls something in between. `difference`: the part between two
+    Readings that hold it as a counter does; parts of `since_last` are not differenced. `encode`: as plain values of
+    JSON, without rounding; `decode`: back, told how many CPUs the Frame has (raises what Python's own operations do);
+    both `None` where a line's beginning has it.
     `missing`: what is said of a Frame of a recording that lacks the part (empty: nothing; then `decode` gets `None`);
     `None`: every recording has it. `thin`: with less detail; `None`: it is kept. `size`: what it takes, in bytes.
     """
 
     name: str
     merge: Callable[[Sequence[Value]], Value]
-    merge_lightly: Callable[[Sequence[Value]], Value] | None = None
+    merge_lightly: Callable[[Sequence[Value], Callable[[], object]], Value] | None = None
     difference: Callable[[Value, Value], Value] = the_later
     encode: Callable[[Value], Any] | None = None
     decode: Callable[[Any, int], Value] | None = None
@@ -139,6 +140,7 @@ def _rows(
     dtype: np.dtype[np.void],
     merge: Callable[[Sequence[Rows]], Rows],
     *,
+    merge_lightly: Callable[[Sequence[Rows], Callable[[], object]], Rows] | None = None,
     difference: Callable[[Rows, Rows], Rows] = the_later,
     missing: str | None = None,
     thin: Callable[[Rows, Detail], Thinned[Rows]] | None = None,
@@ -147,6 +149,7 @@ def _rows(
     return Part(
         name,
         merge,
+        merge_lightly,
         difference=difference,
         encode=encode_rows,
         decode=lambda data, cpus: decode_rows(data, dtype),
@@ -175,9 +178,9 @@ PARTS: tuple[Part[Any], ...] = (
         encode=lambda count: count,
         decode=lambda data, cpus: None if data is None else int(decode_integers(data, ())),
     ),
-    _rows("tasks", TASK_DTYPE, merge_tasks, thin=thin_tasks),
+    _rows("tasks", TASK_DTYPE, merge_tasks, merge_lightly=merge_tasks, thin=thin_tasks),
     _rows("slow_waits", SLOW_WAIT_DTYPE, join_rows, thin=thin_slow_waits),
-    _rows("pairs", PAIR_DTYPE, merge_pairs, thin=thin_pairs),
+    _rows("pairs", PAIR_DTYPE, merge_pairs, merge_lightly=merge_pairs, thin=thin_pairs),
     _rows("throttling", THROTTLING_DTYPE, merge_throttling, difference=subtract_throttling),
     _rows(
         "short_lived",
@@ -190,7 +193,7 @@ PARTS: tuple[Part[Any], ...] = (
     Part(
         "latency",
         merge_latency,
-        merge_lightly=LatencySum,
+        merge_lightly=lambda tables, breathe: LatencySum(tables),
         encode=encode_latency,
         decode=decode_latency,
         size=lambda table: table.counts.nbytes,

@@ -13,6 +13,7 @@ import numpy.char  # numpy would load them at its first search, in the middle of
 import numpy.ma
 import numpy.typing as npt
 
+from schedtop.base.breath import keep_on
 from schedtop.base.units import printable
 
 Integers = npt.NDArray[np.integer]
@@ -275,14 +276,21 @@ def as_words(rows: Rows) -> Integers:
     return np.ascontiguousarray(rows).view(np.uint64).reshape(len(rows), rows.dtype.itemsize // 8)
 
 
-def merge_tasks(tables: Sequence[Rows]) -> Rows:
-    """Rows of TASK_DTYPE merged by task (tid and start time), counters added, in order of tid."""
+def merge_tasks(tables: Sequence[Rows], breathe: Callable[[], object] = keep_on) -> Rows:
+    """Rows of TASK_DTYPE merged by task (tid and start time), counters added, in order of tid.
+
+    `breathe` is called in between.
+    """
     rows = join_rows(tables) if tables else np.empty(0, TASK_DTYPE)
     if not len(rows):
         return rows
+    breathe()
     order, starts, latest = _groups(rows, ("tid", "start_ns"))
+    breathe()
     rows = take_rows(rows, order)
+    breathe()
     merged = take_rows(rows, latest)
+    breathe()
     for name in TASK_SUMS:
         merged[name] = np.add.reduceat(rows[name], starts)
     for name in ("max_wait_ns", "allowed_cpus"):
@@ -292,12 +300,12 @@ def merge_tasks(tables: Sequence[Rows]) -> Rows:
     return merged
 
 
-def merge_pairs(tables: Sequence[Rows]) -> Rows:
-    """Rows of PAIR_DTYPE merged by the two tasks, counters added."""
+def merge_pairs(tables: Sequence[Rows], breathe: Callable[[], object] = keep_on) -> Rows:
+    """Rows of PAIR_DTYPE merged by the two tasks, counters added; `breathe` is called in between."""
     key: tuple[str, ...] = ("victim_tid", "other_tid", "victim_tgid", "other_tgid")
     if any(table["other_interrupt"].any() for table in tables):
         key = (*key, "other_interrupt")
-    return _merge(tables, PAIR_DTYPE, key, PAIR_SUMS)
+    return _merge(tables, PAIR_DTYPE, key, PAIR_SUMS, breathe)
 
 
 def other_names(pairs: Rows) -> npt.NDArray[np.bytes_]:
@@ -330,13 +338,22 @@ def subtract_throttling(earlier: Rows, later: Rows) -> Rows:
     return rows
 
 
-def _merge(tables: Sequence[Rows], dtype: np.dtype[np.void], key: tuple[str, ...], sums: Sequence[str]) -> Rows:
+def _merge(
+    tables: Sequence[Rows],
+    dtype: np.dtype[np.void],
+    key: tuple[str, ...],
+    sums: Sequence[str],
+    breathe: Callable[[], object] = keep_on,
+) -> Rows:
     rows = join_rows(tables) if tables else np.empty(0, dtype)
     if not len(rows):
         return rows
+    breathe()
     order, starts, latest = _groups(rows, key)
+    breathe()
     rows = take_rows(rows, order)
     merged = take_rows(rows, latest)
+    breathe()
     for name in sums:
         merged[name] = np.add.reduceat(rows[name], starts)
     return merged

@@ -26,6 +26,7 @@ from schedtop.panes.scheduler.blame.rows import (
     columns_for,
     quota_part,
 )
+from schedtop.widgets.canvas import surface_of
 from schedtop.widgets.columns import Column, header_spans, row_lines
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans, fit, steady
@@ -135,7 +136,9 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
             if how[0] != view.settings.group:
                 self.selected_key = None
         self._shown = wanted
-        self._account = account(view)
+        breathe = surface_of(self).breathe
+        breathe()
+        self._account = account(view, "", breathe)
         self._quota = quota_part(view)
         self.set_rows(self._account.pairs, view.settings.pair_sort)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from schedtop.base.breath import keep_on
 from schedtop.base.units import format_count, format_ns
 from schedtop.history.view import View
 from schedtop.model.groups import FIRST_INTERRUPT_ID, group_pairs, is_by_name
@@ -59,12 +61,18 @@ class Account:
     rest_ns: int = 0
 
 
-def account(view: View, blame: str = "") -> Account:
-    """The account of a View, grouped and (if no other way is given) blamed as its settings say."""
+def account(view: View, blame: str = "", breathe: Callable[[], object] = keep_on) -> Account:
+    """The account of a View, grouped and (if no other way is given) blamed as its settings say.
+
+    `breathe` is called in between.
+    """
     settings = view.settings
     blame = blame or settings.blame
     time, count = FIELDS[blame]
-    pairs = group_pairs(view.pairs, settings.group, view.frame.cgroups, _alike(view))
+    alike = _alike(view)
+    breathe()
+    pairs = group_pairs(view.pairs, settings.group, view.frame.cgroups, alike)
+    breathe()
     pairs = pairs[(pairs[time] > 0) | (pairs[count] > 0)]
     first, second = (count, time) if settings.pair_sort == "count" else (time, count)
     pairs = take_rows(pairs, np.lexsort((-pairs[second], -pairs[first])))
