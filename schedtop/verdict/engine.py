@@ -29,7 +29,7 @@ from schedtop.verdict.rules import (
     throttling,
 )
 from schedtop.verdict.verdict import Verdict
-from schedtop.verdict.words import quota_context
+from schedtop.verdict.words import over_words, quota_context
 
 RULES: Sequence[Rule] = (
     # id, level, by single waits, by sums of waits alone
@@ -91,3 +91,17 @@ def verdict_on(facts: Facts, breathe: Callable[[], object] = keep_on) -> Verdict
     if span >= LITTLE_NS or verdict.rule == "too-short":
         return verdict
     return replace(verdict, evidence=(*verdict.evidence, f"only {format_ns(span)} were measured"))
+
+
+def with_end(verdict: Verdict, facts: Facts) -> Verdict:
+    """The verdict on a window that goes on, with for how long it has been over: a longer window has what was before.
+
+    What is over is no alarm.
+    """
+    by_load = any(rule.id == verdict.rule and rule.level == BY_LOAD for rule in RULES)
+    over = over_words(facts) if by_load else ""
+    # First, because a narrow screen drops the last clauses.
+    if not over:
+        return verdict
+    level = "notice" if verdict.level == "alarm" else verdict.level
+    return replace(verdict, level=level, headline=f"{over}; before: {verdict.headline}")

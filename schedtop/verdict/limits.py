@@ -7,6 +7,7 @@ from schedtop.base.units import NS_PER_MS, NS_PER_S
 # Whether there is enough to judge
 SHORTEST_NS = 100 * NS_PER_MS  # the usual period of a quota: shares of less are chance
 LITTLE_NS = 9 * NS_PER_S // 10  # of less it is said; a window of a second is a little longer or shorter
+OVER_NS = 5 * NS_PER_S  # without a slow wait: what a longer window tells is over
 FIRST_VERDICT_NS = NS_PER_S  # for a screen that was just opened: its own start is in its first interval
 FEW_WAITS = 20  # of fewer, one alone decides the percentiles
 FEW_SLOW = 5  # fewer slow waits show no common cause,

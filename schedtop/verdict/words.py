@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from schedtop.base.cpu_lists import cpus_text
 from schedtop.base.pgrep import pgrep_words
-from schedtop.base.units import NS_PER_US, exact_duration, format_ns, format_round_ns
+from schedtop.base.units import NS_PER_US, exact_duration, format_ns, format_round_ns, format_whole_s
 from schedtop.model.containers import cgroup_label
 from schedtop.model.rows import Rows, rows_where, text
 from schedtop.model.sched_class import Level, SchedClass, treatment
@@ -25,11 +25,15 @@ from schedtop.verdict.limits import (
     MOVED_SHARE,
     NOTABLE_SHARE,
     NOTABLE_SLICES,
+    OVER_NS,
     QUOTA_NOTICE,
 )
 from schedtop.verdict.parts import Part, blockers_of, steadiest, waiters
 from schedtop.verdict.phrases import counted, percent, task_words, verb
 from schedtop.verdict.slow import asks_to_wait
+
+OVER = "No such wait"
+"""How a headline begins that is about what is over."""
 
 EXPLANATION_WORDS = {
     Explanation.QUEUEING: "others on the CPU",
@@ -190,6 +194,15 @@ def missed_words(rows: Rows) -> tuple[str, ...]:
 def p99_words(f: Facts) -> tuple[str, ...]:
     """The 99th percentile of all waits, if it is known."""
     return () if f.p99_ns is None else (f"p99 is {format_ns(f.p99_ns)}",)
+
+
+def over_words(f: Facts) -> str:
+    """For how long there has been no slow wait of the main cause, if that is long."""
+    rows = f.slow.rows if f.slow.main is None else f.slow.of(f.slow.main)
+    if not len(rows) or not f.slow.enough:
+        return ""
+    over_ns = f.view.end_time_ns - int(rows["time_ns"].max())
+    return f"{OVER} for {format_whole_s(over_ns)}" if OVER_NS <= over_ns <= f.frame.interval_ns else ""
 
 
 def blocker_words(rows: Rows) -> tuple[str, ...]:

@@ -14,10 +14,11 @@ from schedtop.model.filters import Filter
 from schedtop.model.latency import LatencyTable
 from schedtop.model.waits import CAUSES
 from schedtop.sources.synthetic.scheduler import Scenario, make_frame
-from schedtop.verdict.engine import RULES, judge
+from schedtop.verdict.engine import RULES, judge, verdict_on, with_end
+from schedtop.verdict.facts import gather
 from schedtop.verdict.verdict import Verdict
 from tests import ROOT
-from tests.unit.verdict.frames import HOST, MS, blocked, frame, judged, pinned, quota, waits
+from tests.unit.verdict.frames import HOST, MS, START, blocked, frame, judged, pinned, quota, waits
 
 SAY_NOTHING_OF_WAITS = {"too-short", "nothing-passes", "undecided"}
 """Rules that apply to any source."""
@@ -106,3 +107,26 @@ def test_the_documentation_has_each_rule_in_its_order() -> None:
     assert {rule.id for rule in RULES if rule.by_sums} == set(re.findall(r"`([\w-]+)`", sums)) | SAY_NOTHING_OF_WAITS
     blame = (ROOT / "docs/blame.md").read_text(encoding="utf-8")
     assert [name for name in CAUSES if f"`{name}`" not in blame] == []
+
+
+def test_what_a_long_window_tells_is_said_to_be_over() -> None:
+    """Twenty seconds after the command had helped, a window of a minute still told to type it."""
+
+    def told(calm_s: int, window_s: int = 60) -> Verdict:
+        frames = []
+        for second in range(1, 31):
+            start = START + second * NS_PER_S
+            rows = pinned() if second <= 30 - calm_s else waits(0)
+            rows["time_ns"] = start + NS_PER_S
+            frames.append(replace(frame(rows), start_time_ns=start, end_ns=second * NS_PER_S))
+        facts = gather(History(HOST, frames).view(ViewSettings(window_ns=window_s * NS_PER_S)))
+        return with_end(verdict_on(facts), facts)
+
+    def headline(calm_s: int, window_s: int = 60) -> str:
+        return told(calm_s, window_s).headline
+
+    assert headline(0).startswith("CPU 1: app (101) and app (102) are pinned to it and take turns")
+    assert headline(4) == headline(0)
+    assert headline(20) == f"No such wait for 20 s; before: {headline(0)}"
+    assert "pinned" not in headline(20, 1)
+    assert told(20).level == "notice"

@@ -8,6 +8,7 @@ from dataclasses import replace
 from schedtop.base.units import NS_PER_S, format_ns, format_round_ns, format_whole_s
 from schedtop.history.view import ViewSettings
 from schedtop.verdict.verdict import Verdict
+from schedtop.verdict.words import OVER
 
 HELD_NS = 3 * NS_PER_S
 """So long what was worse stays. A load that waits for its next job every other second is one trouble, not many."""
@@ -74,7 +75,7 @@ class Held:
 
     def _with_the_end(self, verdict: Verdict, end_ns: int, load: float | None) -> Verdict:
         """With when the last alarm or notice ended, if that was just now, and what is left of its slow waits."""
-        if verdict.level not in ("ok", "notice"):
+        if verdict.level not in ("ok", "notice") or verdict.headline.startswith(OVER):
             return verdict
         # First, because a narrow screen drops the last clauses.
         if (ago_ns := _just_now(self._alarm_ns, end_ns)) is not None:

@@ -15,7 +15,7 @@ from schedtop.model.host import Host
 from schedtop.ui.screens.dashboard.held import Held
 from schedtop.ui.screens.dashboard.helped import Helped
 from schedtop.ui.screens.dashboard.timeline import Timeline
-from schedtop.verdict.engine import verdict_on
+from schedtop.verdict.engine import verdict_on, with_end
 from schedtop.verdict.facts import Facts, gather
 from schedtop.verdict.limits import FIRST_VERDICT_NS
 from schedtop.verdict.slow import slow_load
@@ -99,7 +99,7 @@ class Shown:
             if self.view is None or not facts:
                 self.verdict = None if self.view is None else MEASURING
             else:
-                self.verdict = self.told(verdict_on(facts[0], breathe), self.view)
+                self.verdict = self.told(with_end(verdict_on(facts[0], breathe), facts[0]), self.view)
 
         return iter((ask, answer))
 

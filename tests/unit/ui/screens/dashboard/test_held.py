@@ -14,6 +14,7 @@ from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from schedtop.ui.screens.dashboard.held import HELD_NS, LASTING_NS, Held
 from schedtop.ui.screens.dashboard.shown import Shown
 from schedtop.verdict.verdict import Verdict
+from schedtop.verdict.words import OVER
 
 OK, NOTICE, ALARM, UNKNOWN = (
     Verdict(level, rule, headline, ("evidence",))
@@ -63,6 +64,11 @@ def test_the_end_of_an_alarm_is_told_for_half_a_minute() -> None:
     held = Held()
     held.shown(ALARM, 0, SETTINGS)
     assert held.shown(OK, NS_PER_S, replace(SETTINGS, filter=Filter.parse("comm:web"))) == OK
+
+
+def test_what_says_itself_that_it_is_over_has_no_end_before_it() -> None:
+    over = replace(NOTICE, headline=f"{OVER} for 9 s; before: It waits")
+    assert shown(ALARM, *[over] * 5)[-1] == over
 
 
 def test_the_end_of_a_notice_that_lasted_is_told() -> None:
