@@ -17,6 +17,7 @@ from schedtop.model.rows import (
     TREATMENT,
     Integers,
     Rows,
+    name_words,
     neighbours,
     take_rows,
     text,
@@ -114,9 +115,9 @@ def _by_name(rows: Rows, ids: Ids, alike: npt.NDArray[np.bool_] | None, role: st
     """The ids of the tasks, where they are alike those of their names."""
     if alike is None or not alike.any():
         return ids
-    # Of a storm they are ten thousand: a name of 16 bytes is two numbers, which are mixed into one.
-    words = np.ascontiguousarray(rows[f"{role}_comm"]).view(np.uint64).reshape(len(rows), 2)
-    mixed = words[:, 0] * _ODD[0] ^ words[:, 1] * _ODD[1]
+    # Of a storm they are ten thousand: the two numbers that a name is are mixed into one.
+    low, high = name_words(rows, f"{role}_comm")
+    mixed = low * _ODD[0] ^ high * _ODD[1]
     return np.where(alike, np.uint64(FIRST_NAME_ID) | mixed >> np.uint64(2), ids)
 
 
@@ -128,13 +129,9 @@ def is_by_name(ids: Ids) -> npt.NDArray[np.bool_]:
 
 def _how_many(ids: Ids, starts: Integers) -> Integers:
     """How many different ids are in each of the parts that begin at `starts`."""
-    part = np.zeros(len(ids), np.int64)
-    part[starts[1:]] = 1
-    part = np.cumsum(part)
-    order = np.lexsort((ids, part))
-    is_new = np.ones(len(ids), bool)
-    is_new[1:] = (np.diff(part[order]) > 0) | (ids[order][1:] != ids[order][:-1])
-    return np.bincount(part[order][is_new], minlength=len(starts))
+    part = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(ids))))
+    order, different = neighbours([part, ids])
+    return np.bincount(part[order][different], minlength=len(starts))
 
 
 def _note_common_treatment(grouped: Rows, rows: Rows, starts: Integers, role: str) -> None:

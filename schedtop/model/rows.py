@@ -359,6 +359,12 @@ def _merge(
     return merged
 
 
+def name_words(rows: Rows, field: str) -> list[Integers]:
+    """A name of 16 bytes as two numbers: those sort and compare faster."""
+    words = np.ascontiguousarray(rows[field]).view(np.uint64).reshape(len(rows), 2)
+    return [words[:, 0], words[:, 1]]
+
+
 def neighbours(keys: Sequence[Integers]) -> tuple[Integers, Integers]:
     """An order of the rows that puts those of equal keys together, and where each such group begins in it.
 

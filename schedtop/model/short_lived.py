@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from schedtop.base.units import format_rate, rate
-from schedtop.model.rows import Integers, Rows, join_rows, neighbours, take_rows, text
+from schedtop.model.rows import Integers, Rows, join_rows, name_words, neighbours, take_rows, text
 
 SHORT_LIVED_DTYPE = np.dtype(
     [
@@ -82,7 +82,7 @@ def merge_short_lived(tables: Sequence[Rows]) -> Rows:
     if not tables:
         return no_short_lived()
     rows = join_rows(tables) if len(tables) > 1 else tables[0]
-    keys = [*_name_words(rows, "comm"), *_name_words(rows, "parent")]
+    keys = [*name_words(rows, "comm"), *name_words(rows, "parent")]
     order, starts = neighbours(
         [*keys, *(rows[name] for name in ("cgroup_id", "exit_code", "pid_namespace", "is_thread"))]
     )
@@ -115,7 +115,7 @@ def folded(rows: Rows, most: int = MOST_ROWS) -> Rows:
 def by_command(rows: Rows) -> Rows:
     """Rows of COMMAND_DTYPE, processes and threads apart, most first, from rows of SHORT_LIVED_DTYPE."""
     is_folded = rows["exit_code"] == FOLDED
-    order, starts = neighbours([*_name_words(rows, "comm"), rows["is_thread"], is_folded])
+    order, starts = neighbours([*name_words(rows, "comm"), rows["is_thread"], is_folded])
     commands = np.zeros(len(starts), COMMAND_DTYPE)
     if not len(starts):
         return commands
@@ -123,7 +123,7 @@ def by_command(rows: Rows) -> Rows:
     for name in ("comm", "is_thread"):
         commands[name] = rows[name][starts]
     commands["is_folded"] = is_folded[order][starts]
-    commands["name_low"], commands["name_high"] = _name_words(commands, "comm")
+    commands["name_low"], commands["name_high"] = name_words(commands, "comm")
     for name in SUMS:
         commands[name] = np.add.reduceat(rows[name], starts)
     commands["max_wait_ns"] = np.maximum.reduceat(rows["max_wait_ns"], starts)
@@ -221,9 +221,3 @@ def parent_name(command: np.void) -> str:
     number = f" ({int(command['parent_tgid'])})" if command["parent_tgid"] else ""
     more = int(command["parents"]) - 1
     return f"{name}{number}{f' +{more}' if more else ''}"
-
-
-def _name_words(rows: Rows, field: str) -> list[Integers]:
-    """A name of 16 bytes as two numbers: those sort and compare faster."""
-    words = np.ascontiguousarray(rows[field]).view(np.uint64).reshape(len(rows), 2)
-    return [words[:, 0], words[:, 1]]

@@ -198,8 +198,10 @@ def p99_words(f: Facts) -> tuple[str, ...]:
 
 def over_words(f: Facts) -> str:
     """For how long there has been no slow wait of the main cause, if that is long."""
+    if f.frame.interval_ns < OVER_NS or not f.slow.enough:
+        return ""
     rows = f.slow.rows if f.slow.main is None else f.slow.of(f.slow.main)
-    if not len(rows) or not f.slow.enough:
+    if not len(rows):
         return ""
     over_ns = f.view.end_time_ns - int(rows["time_ns"].max())
     return f"{OVER} for {format_whole_s(over_ns)}" if OVER_NS <= over_ns <= f.frame.interval_ns else ""

@@ -12,6 +12,7 @@ from schedtop.base.breath import keep_on
 from schedtop.base.units import NS_PER_MS
 from schedtop.model.rows import Integers, Rows
 from schedtop.sources.host.pid_numbers import PROC
+from schedtop.sources.host.task_stat import stat_fields
 
 LONG_NS = 200 * NS_PER_MS
 """Waits that have lasted as long are looked at."""
@@ -19,7 +20,7 @@ LONG_NS = 200 * NS_PER_MS
 MOST_READ = 16
 """How many files are read for one interval, for the oldest waits first."""
 
-_RUNNABLE = b"R"
+_RUNNABLE = "R"
 
 
 class EndedWaits:
@@ -68,8 +69,7 @@ class EndedWaits:
             return False
         try:
             with open(f"{self._proc}/{number}/stat", "rb", buffering=0) as file:
-                contents = file.read()
+                fields = stat_fields(file.read())
         except OSError:
             return False
-        state = contents.rpartition(b")")[2].split(None, 1)[:1]
-        return bool(state) and state[0] != _RUNNABLE
+        return bool(fields) and fields[0] != _RUNNABLE
