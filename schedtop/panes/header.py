@@ -244,6 +244,7 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
 
     The action goes on where the headline ends if it needs to. Of an action that does not fit only the command is shown,
     and before that is cut, the headline loses its last clauses. What does not fit at all ends with an ellipsis.
+    What a command has helped comes first, in the colour of what is in order: the alarm behind it is another one.
     """
     if verdict is None:
         return [[], []]
@@ -251,11 +252,14 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     banded = verdict.level in BANDS
     plain, strong = (level.style, level.style) if banded else ("text", "strong")
     head = f" {level.sign} {level.word} "
+    relief = f" {VERDICT_LEVELS['ok'].sign} {steady(verdict.relieved)} " if verdict.relieved else ""
+    if width_of(relief) + width_of(head) > width * 2 // 3:
+        relief = ""
     why: list[Span] = [(f" {why_key} why ", plain if banded else "dim")] if why_key and verdict.evidence else []
     headline, action = steady(verdict.headline), f"→ {steady(verdict.action)}" if verdict.action else ""
     command = f"→ {steady(verdict.command)}" if verdict.command else ""
     evidence: Parts = [[(steady(item), plain)] for item in verdict.evidence]
-    room = max(1, width - width_of(head) - 1)
+    room = max(1, width - width_of(relief) - width_of(head) - 1)
     if width_of(headline) + width_of(command) + 3 > room + width - 1:
         headline = _ENDED.sub(r"\1; now: ", headline)
     first, rest = headline, ""
@@ -278,6 +282,8 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     parts: Parts = [[(clip(below, room), plain)]] if below else []
     second = whole_parts([*parts, *evidence], room, (SEPARATOR[0], plain if banded else SEPARATOR[1]))
     lines: list[list[Span]] = [[(head, level.style), (" ", plain), (first, strong)], [(" ", plain), *second]]
+    if relief:
+        lines[0].insert(0, (relief, VERDICT_LEVELS["ok"].style))
     lines[1] += [(" " * max(0, width - spans_width(lines[1]) - spans_width(why)), plain), *why]
     lines[0].append((" " * max(0, width - spans_width(lines[0])), plain))
     return lines

@@ -12,6 +12,7 @@ class Verdict:
 
     `level`: `ok`, `notice`, `alarm`, `unknown` (it cannot be told), or `measuring` (a live screen has too little data
     yet); `rule`: the id of the rule, see docs/blame.md; `command`: the part of `action` that can be typed, if any can.
+    `relieved`: what a command has just helped while this is still an alarm, on a live screen.
     """
 
     level: str
@@ -20,6 +21,7 @@ class Verdict:
     evidence: tuple[str, ...] = ()
     action: str = ""
     command: str = ""
+    relieved: str = ""
 
     def with_sudo(self) -> Verdict:
         """The same for one who came by sudo, and whose own shell may not do what the command does."""

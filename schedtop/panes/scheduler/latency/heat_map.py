@@ -30,6 +30,9 @@ HIGHEST_LEAST_NS = 100_000.0
 SHORT_LOG = 3.0
 """A microsecond: shorter waits are told apart only if that makes no other row coarser."""
 
+FEW_ROWS_LOG = 4.0
+"""Ten microseconds: the same where rows would hold more than a power of ten."""
+
 THRESHOLD_REACH = 100
 """A threshold is in the range if it is at most so many times the longest wait."""
 
@@ -107,8 +110,10 @@ def _scale(total: Counts, threshold_ns: int, rows: int, before: LogScale | None)
     else:
         low = 3.0
     low = min(low, high - DECADES_LEAST)
-    wanted, finer = _finest(low, high, rows), _finest(max(low, min(SHORT_LOG, high - DECADES_LEAST)), high, rows)
-    wanted = finer if finer.per_decade >= wanted.per_decade * SHRINK else wanted
+    wanted = _finest(low, high, rows)
+    for short in (SHORT_LOG, FEW_ROWS_LOG) if wanted.per_decade < 1 else (SHORT_LOG,):
+        finer = _finest(max(low, min(short, high - DECADES_LEAST)), high, rows)
+        wanted = finer if finer.per_decade >= wanted.per_decade * SHRINK else wanted
     if before is None or before.rows != rows or high > before.high + 1e-9:
         return wanted
     below = int(total[before.low > _LOG_VALUES].sum())

@@ -35,7 +35,7 @@ class Helped:
         self._words = ""
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
-        """The verdict, and for half a minute before it which task no longer waits."""
+        """The verdict, and for half a minute with it which task no longer waits."""
         settings, end_ns = replace(view.settings, selected_task=None), view.frame.end_ns
         if settings != self._settings:
             self._settings, self._tid, self._former_tid, self._told_tid = settings, 0, 0, 0
@@ -52,7 +52,7 @@ class Helped:
             self._told_tid = 0  # it waits again
         if verdict.level != "alarm" or not self._told_tid or not 0 <= end_ns - self._told_ns <= TOLD_NS:
             return verdict
-        return replace(verdict, headline=f"{self._words} no longer waits; now: {verdict.headline}")
+        return replace(verdict, relieved=f"{self._words} no longer waits")
 
 
 def _without_waits(frame: Frame, tid: int) -> str:

@@ -19,6 +19,11 @@ def verdict_title(verdict: Verdict) -> str:
 
 def verdict_lines(verdict: Verdict, width: int, *, end_ns: int = 0) -> Iterable[Spans]:
     """All of it in lines of `width` cells. `end_ns`: of when it is by wall clock, as the text stands still; 0: now."""
+    if verdict.relieved:
+        yield from paragraph(
+            f"{VERDICT_LEVELS['ok'].sign} {steady(verdict.relieved)}", width, VERDICT_LEVELS["ok"].style
+        )
+        yield []
     yield from paragraph(steady(verdict.headline), width, "strong")
     if verdict.evidence:
         yield []

@@ -13,7 +13,7 @@ from schedtop.panes.scheduler.tasks.selected import ChosenGroup, selected_group
 from schedtop.ui.screens.dashboard.screen import Dashboard
 from schedtop.ui.screens.text import TextScreen
 from schedtop.verdict.verdict import Verdict
-from schedtop.widgets.strips import spans_width
+from schedtop.widgets.strips import Span, spans_width
 from tests.unit.panes.screen import assert_drawn_whole, assert_widths, lines, text
 from tests.unit.ui.drive import collected, to_pane
 from tests.unit.ui.screens.dashboard.test_dashboard import running
@@ -214,8 +214,22 @@ def test_where_there_is_little_room_the_end_of_an_alarm_is_told_without_what_is_
     assert words(60) == [" ! NOTICE  The alarm ended 4 s ago; now: task 7 waits behind", " task 8   → Do: x 8"]
 
 
+def test_what_a_command_has_helped_comes_first_and_is_no_alarm() -> None:
+    verdict = Verdict("alarm", "rule", "hogs take turns", (), "Do: x 8", "x 8", relieved="api (7) no longer waits")
+
+    def band(width: int) -> list[list[Span]]:
+        return verdict_band(verdict, width)
+
+    for width in (80, 60):
+        assert band(width)[0][0] == (" ✓ api (7) no longer waits ", "live")
+        assert band(width)[0][1] == (" !! ALARM ", "alarm")
+    assert band(60)[1][1] == ("→ Do: x 8", "alarm")
+    assert band(50)[0][0] == (" !! ALARM ", "alarm"), "where there is no room the alarm is told"
+    assert all(spans_width(line) <= width for width in range(13, 90) for line in band(width))
+
+
 def test_the_verdict_does_not_steer_the_terminal() -> None:
-    hostile = Verdict("notice", "rule", "\x1b[31mred", ("\u202e",), "日本語")
+    hostile = Verdict("notice", "rule", "\x1b[31mred", ("\u202e",), "日本語", relieved="\x1b")
     for width in range(13, 60):
         for line in verdict_band(hostile, width, "v"):
             assert all(part.isprintable() for part, _ in line)
