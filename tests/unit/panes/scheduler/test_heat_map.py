@@ -98,6 +98,14 @@ def test_waits_below_a_microsecond_cost_no_rows_of_the_others() -> None:
     assert high.low < low.low < 3, "where there is room they are told apart"
 
 
+def test_rows_hold_one_power_of_ten_rather_than_waits_below_ten_microseconds() -> None:
+    """With one wait of seconds the axis went to 17 min, four of its six rows above all others."""
+    mixed = of(*([200] * 50), *([20_000] * 50), *([9_000_000] * 5), 2 * 10**9).counts
+    scale = log_scale(mixed, 3 * NS_PER_MS, 6)
+    assert (scale.per_decade, scale.low, scale.high) == (1, 4, 10)
+    assert log_scale(mixed, 3 * NS_PER_MS, 5).per_decade == 0.5
+
+
 def test_the_scale_stays_while_it_does() -> None:
     total = np.asarray(waits(3).counts)
     first = log_scale(total, 5 * NS_PER_MS, 12)
