@@ -5,6 +5,9 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, replace
 
+THRESHOLD_COMMAND = "sudo schedtop --threshold "
+"""How a command begins that only asks for another threshold."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -36,6 +39,13 @@ class Verdict:
         else:
             command = f"sudo {command}"
         return replace(self, command=command, action=self.action.replace(self.command, command))
+
+    def with_keys(self) -> Verdict:
+        """The same for a live screen, which has keys for the threshold."""
+        if not self.command.startswith(THRESHOLD_COMMAND):
+            return self
+        key = "+" if self.rule == "incomplete" else "-"
+        return replace(self, command="", action=self.action.replace(f": {self.command}", f" (key {key})"))
 
     def sentences(self) -> str:
         """All of it as prose."""

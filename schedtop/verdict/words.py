@@ -31,6 +31,7 @@ from schedtop.verdict.limits import (
 from schedtop.verdict.parts import Part, blockers_of, steadiest, waiters
 from schedtop.verdict.phrases import counted, percent, task_words, verb
 from schedtop.verdict.slow import asks_to_wait
+from schedtop.verdict.verdict import THRESHOLD_COMMAND
 
 OVER = "No such wait"
 """How a headline begins that is about what is over."""
@@ -312,7 +313,7 @@ def irq_words(f: Facts, number: str, cpu: int) -> str:
 
 def look_closer(f: Facts) -> str:
     """The command that shows why waits of a tenth of the threshold are so long."""
-    return f"sudo schedtop --threshold {exact_duration(max(LEAST_THRESHOLD_NS, f.frame.threshold_ns // 10))}"
+    return f"{THRESHOLD_COMMAND}{exact_duration(max(LEAST_THRESHOLD_NS, f.frame.threshold_ns // 10))}"
 
 
 def renice_words(part: Part) -> str:

@@ -15,6 +15,7 @@ from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import CLOCK_NS, FEW_WAITS, SHORTEST_NS
 from schedtop.verdict.phrases import counted, percent
 from schedtop.verdict.rule import Finding
+from schedtop.verdict.verdict import THRESHOLD_COMMAND
 from schedtop.verdict.words import LIST_RUNNERS, context_words, p99_words, slow_words, typed
 
 _LONGER = "schedtop snapshot --duration 10s --format text"
@@ -92,7 +93,7 @@ def incomplete(f: Facts) -> Finding | None:
     """Most slow waits were not seen."""
     if f.mostly_seen:
         return None
-    command = f"sudo schedtop --threshold {exact_duration(2 * f.frame.threshold_ns)}"
+    command = f"{THRESHOLD_COMMAND}{exact_duration(2 * f.frame.threshold_ns)}"
     headline = f"Why tasks wait is not known: {percent(f.missing)} of the slow waits were not seen"
     evidence = (*slow_words(f, f.slow.rows), *p99_words(f), *context_words(f))
     return Finding(headline, evidence, *typed("Raise the threshold until all are seen", command))

@@ -111,6 +111,8 @@ class Shown:
             load = slow_load(view.frame, view.slow_waits)
             verdict = self._held.shown(verdict, view.frame.end_ns, self.settings, load)
             verdict = self._helped.shown(verdict, view)
+        if not view.host.recorded_source:
+            verdict = verdict.with_keys()
         return verdict.with_sudo() if self._by_sudo else verdict
 
     def grow_older(self) -> bool:

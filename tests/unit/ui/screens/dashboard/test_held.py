@@ -148,3 +148,20 @@ def test_commands_begin_with_sudo_where_it_was_used(monkeypatch: pytest.MonkeyPa
         assert shown.view is not None
         commands.append(shown.told(worse, shown.view).command)
     assert commands == ["renice -n 10 -p 12", "sudo renice -n 10 -p 12"]
+
+
+def test_another_threshold_is_a_key_on_a_live_screen() -> None:
+    source = SyntheticSource(Scenario(frames=2, tasks=2))
+    (frame, *_) = source.frames(threading.Event())
+
+    def told(rule: str, recorded: str = "") -> Verdict:
+        shown = Shown(replace(source.host, recorded_source=recorded), SETTINGS, lambda: None)
+        shown.add(frame)
+        shown.make()
+        assert shown.view is not None
+        command = "sudo schedtop --threshold 500us"
+        return shown.told(Verdict("notice", rule, "It waits", (), f"See each wait: {command}", command), shown.view)
+
+    assert (told("waiting").action, told("waiting").command) == ("See each wait (key -)", "")
+    assert told("incomplete").action == "See each wait (key +)"
+    assert told("waiting", "bpf").command, "a recording has the threshold that it was made with"
