@@ -8,6 +8,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
+from schedtop.base.breath import keep_on
 from schedtop.model.containers import HOST, cgroup_label, container_label
 from schedtop.model.rows import (
     GROUPS,
@@ -83,11 +84,16 @@ def group_tasks(rows: Rows, kind: str, cgroups: Mapping[int, str]) -> Rows:
 
 
 def group_pairs(
-    rows: Rows, kind: str, cgroups: Mapping[int, str], alike: Mapping[str, npt.NDArray[np.bool_]] = NONE_ALIKE
+    rows: Rows,
+    kind: str,
+    cgroups: Mapping[int, str],
+    alike: Mapping[str, npt.NDArray[np.bool_]] = NONE_ALIKE,
+    breathe: Callable[[], object] = keep_on,
 ) -> Rows:
     """Rows of GROUP_PAIR_DTYPE in order of both ids, from rows of PAIR_DTYPE.
 
-    `alike`: masks by role of the tasks that are not told apart where they have the same name.
+    `alike`: masks by role of the tasks that are not told apart where they have the same name. `breathe` is called in
+    between.
     """
     ids = {role: group_key(rows, kind, cgroups, role) for role in ROLES}
     named = {role: _by_name(rows, ids[role], alike.get(role), role) for role in ROLES}
@@ -96,6 +102,7 @@ def group_pairs(
     grouped = np.zeros(len(starts), GROUP_PAIR_DTYPE)
     if not len(starts):
         return grouped
+    breathe()
     sorted_rows = take_rows(rows, order)
     for role, key in zip(ROLES, keys, strict=True):
         grouped[f"{role}_id"] = key[order][starts]
@@ -103,7 +110,9 @@ def group_pairs(
             grouped[f"{role}_tasks"] = _how_many(ids[role][order], starts)
             grouped[f"{role}_tasks"][~is_by_name(grouped[f"{role}_id"])] = 0
         grouped[f"{role}_name"] = _names(sorted_rows[starts], kind, cgroups, role)
+        breathe()
         _note_common_treatment(grouped, sorted_rows, starts, f"{role}_")
+        breathe()
     sources = sorted_rows["other_interrupt"][starts]
     grouped["other_name"] = np.where(sources != b"", sources, grouped["other_name"])
     for name in PAIR_SUMS:

@@ -303,7 +303,8 @@ def merge_tasks(tables: Sequence[Rows], breathe: Callable[[], object] = keep_on)
 def merge_pairs(tables: Sequence[Rows], breathe: Callable[[], object] = keep_on) -> Rows:
     """Rows of PAIR_DTYPE merged by the two tasks, counters added; `breathe` is called in between."""
     key: tuple[str, ...] = ("victim_tid", "other_tid", "victim_tgid", "other_tgid")
-    if any(table["other_interrupt"].any() for table in tables):
+    # As numbers: a name is made into a string to see whether it is empty.
+    if any(np.ascontiguousarray(table["other_interrupt"]).view(np.uint64).any() for table in tables):
         key = (*key, "other_interrupt")
     return _merge(tables, PAIR_DTYPE, key, PAIR_SUMS, breathe)
 

@@ -137,7 +137,7 @@ class Facts:
 def gather(view: View, breathe: Callable[[], object] = keep_on) -> Facts:
     """The Facts of a View; `breathe` is called in between."""
     frame, ids, sums = view.frame, view.cpu_ids, _sums(view)
-    slow, delayed = _waits(view)
+    slow, delayed = _waits(view, breathe)
     breathe()
     busy = _busy(frame, ids)
     quotas, waiting = _quotas(frame), _waiting(view, sums)
@@ -239,13 +239,15 @@ def _waiting(view: View, sums: Sums | None) -> float:
     return int(latency.sum_ns[:, cpus].sum(dtype=np.int64)) / max(1, view.frame.interval_ns)
 
 
-def _waits(view: View) -> tuple[SlowWaits, Delayed]:
+def _waits(view: View, breathe: Callable[[], object]) -> tuple[SlowWaits, Delayed]:
     """The waits of tasks that did not ask to wait, if they wait enough to be spoken of; else all.
 
     Of tasks that wait much in short turns a few of these are slow by chance, and say less than how much they wait.
     """
     slow = slow_waits(view)
-    others = urgent(slow, view.frame.interval_ns)
+    breathe()
+    others = urgent(slow, view.frame.interval_ns, breathe)
+    breathe()
     if others.left_out:
         if others.load < LITTLE_LOAD:
             others = replace(others, by_chance=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 
 from schedtop.model.rows import TREATMENT, Integers, Rows, kept_rows, text
-from schedtop.model.sched_class import UNKNOWN_TREATMENT, SchedClass, Treatment, treatment, treatments
+from schedtop.model.sched_class import UNKNOWN_TREATMENT, SchedClass, Treatment, treatment
 from schedtop.model.waits import Beginning, WokenBy
 from schedtop.verdict.limits import COVERED_SHARE, MAIN_SHARE, VICTIM_SHARE
 from schedtop.verdict.phrases import task_words
@@ -34,18 +35,52 @@ class Part:
         return task_words(self.tid, self.comm, self.treatment.words)
 
 
-def victims_of(rows: Rows) -> list[Part]:
+class Parts(Sequence[Part]):
+    """Parts, longest first. Each is made when it is asked for: of the thousands of a storm one or two are told."""
+
+    def __init__(self, numbers: Rows, names: Rows, times: Integers, told: Rows) -> None:
+        """One element a part, in any order: tid, comm, nanoseconds, and rows of TREATMENT."""
+        self._order = np.argsort(-times, kind="stable")
+        self._columns = numbers, names, times, told
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, place: int) -> Part: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Part]: ...
+
+    def __getitem__(self, place: int | slice) -> Part | list[Part]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        numbers, names, times, told = self._columns
+        at = self._order[place]
+        return Part(int(numbers[at]), bytes(names[at]), int(times[at]), treatment(told[at]))
+
+    def ns_of(self, tids: Sequence[int]) -> int:
+        """The time of these tasks together."""
+        numbers, _names, times, _told = self._columns
+        return int(times[np.isin(numbers, tids)].sum())
+
+    def at_least(self, ns: float) -> list[Part]:
+        """Those with so much time."""
+        return self[: int(np.count_nonzero(self._columns[2] >= ns))]
+
+
+def victims_of(rows: Rows) -> Parts:
     """The tasks that waited in these rows of SLOW_WAIT_DTYPE, longest first."""
     return _parts(rows, "", rows["wait_ns"])
 
 
-def wakers_of(rows: Rows) -> list[Part]:
+def wakers_of(rows: Rows) -> Parts:
     """The tasks that woke those of these waits, by the time that these then waited. Interrupts are none."""
     woken = rows[(rows["kind"] != Beginning.FORK) & (rows["woken_by"] == WokenBy.TASK)]
     return _parts(woken, "waker_", woken["wait_ns"])
 
 
-def blockers_of(rows: Rows, sched_class: SchedClass | None = None) -> list[Part]:
+def blockers_of(rows: Rows, sched_class: SchedClass | None = None) -> Parts:
     """The tasks that had the CPU during these waits, longest first, without those too small to be kept by name.
 
     `sched_class`: of these alone.
@@ -57,7 +92,7 @@ def blockers_of(rows: Rows, sched_class: SchedClass | None = None) -> list[Part]
     return _parts(rows, "blocker_", times)
 
 
-def _parts(rows: Rows, role: str, times: Integers) -> list[Part]:
+def _parts(rows: Rows, role: str, times: Integers) -> Parts:
     """The tasks in the fields of a role by their times, longest first. A field may have several of them in each row."""
     tids = rows[f"{role}tid"]
     known = ((tids > 0) & (times > 0)).nonzero()
@@ -68,9 +103,7 @@ def _parts(rows: Rows, role: str, times: Integers) -> list[Part]:
     for name, _ in TREATMENT:
         if role + name in (rows.dtype.names or ()):
             told[name] = rows[role + name][firsts]
-    numbers, names = found.tolist(), rows[f"{role}comm"][firsts].tolist()
-    sums, treated = totals.tolist(), treatments(told)
-    return [Part(numbers[at], names[at], sums[at], treated[at]) for at in np.argsort(-totals, kind="stable").tolist()]
+    return Parts(found, rows[f"{role}comm"][firsts], totals, told)
 
 
 def waiters(tasks: Rows) -> list[Part]:
@@ -93,10 +126,10 @@ def main_blocker(rows: Rows) -> Part | None:
     return top if top and covered >= COVERED_SHARE * whole and top.ns >= MAIN_SHARE * covered else None
 
 
-def main_victims(rows: Rows) -> list[Part]:
+def main_victims(rows: Rows) -> Sequence[Part]:
     """The tasks that waited for long in these, the longest first; all of them where many waited a little each."""
     victims, whole = victims_of(rows), int(rows["wait_ns"].sum())
-    long = [victim for victim in victims if victim.ns >= VICTIM_SHARE * whole]
+    long = victims.at_least(VICTIM_SHARE * whole)
     return long if sum(victim.ns for victim in long) >= MAIN_SHARE * whole else victims
 
 
@@ -108,8 +141,7 @@ def steadiest(parts: Sequence[Part]) -> Part:
 
 def among_share(rows: Rows, victims: Sequence[Part]) -> float:
     """For how much of these waits the victims themselves had the CPU."""
-    tids = {victim.tid for victim in victims}
-    blocked = sum(part.ns for part in blockers_of(rows) if part.tid in tids)
+    blocked = blockers_of(rows).ns_of([victim.tid for victim in victims])
     return blocked / max(1, int(rows["wait_ns"].sum()))
 
 

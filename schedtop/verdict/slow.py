@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from schedtop.base.breath import keep_on
 from schedtop.base.histogram import LOW_NS
 from schedtop.history.view import View
 from schedtop.model.frame import Frame
-from schedtop.model.rows import Integers, Rows, kept_rows, take_rows
+from schedtop.model.rows import Integers, Rows, kept_rows, take_many
 from schedtop.model.sched_class import Level, Policy, SchedClass
 from schedtop.model.waits import Explanation, explanations
 from schedtop.model.weights import nice_weight
@@ -79,14 +80,14 @@ def slow_waits(view: View) -> SlowWaits:
     return _weighed(rows, codes, frame.interval_ns)
 
 
-def urgent(slow: SlowWaits, interval_ns: int) -> SlowWaits:
-    """Those of them that are not of tasks that asked to wait."""
+def urgent(slow: SlowWaits, interval_ns: int, breathe: Callable[[], object] = keep_on) -> SlowWaits:
+    """Those of them that are not of tasks that asked to wait; `breathe` is called in between."""
     meant = _is_meant(slow.rows, slow.codes)
     if not meant.any():
         return replace(slow, left_out=0)
     kept = np.flatnonzero(~meant)
     left_out = len(np.unique(slow.rows["tid"][meant]))
-    return replace(_weighed(take_rows(slow.rows, kept), slow.codes[kept], interval_ns), left_out=left_out)
+    return replace(_weighed(take_many(slow.rows, kept, breathe), slow.codes[kept], interval_ns), left_out=left_out)
 
 
 def asks_to_wait(rows: Rows) -> npt.NDArray[np.bool_]:

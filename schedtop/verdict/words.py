@@ -127,7 +127,7 @@ def _behind_words(f: Facts) -> Iterator[str]:
     """Which task of a higher class had the CPU for much of the slow waiting time, where that is not the main cause."""
     for each, higher in _HIGHER.items():
         if f.slow.main is not each and f.slow.share(each) >= NOTABLE_SHARE:
-            (top, *_) = blockers_of(f.slow.of(each), higher)
+            top = blockers_of(f.slow.of(each), higher)[0]
             yield f"{percent(f.slow.share(each))} of the slow waiting time is behind {top.words}"
 
 
@@ -244,7 +244,7 @@ def task_names(parts: Sequence[Part]) -> str:
     """
     if len(parts) <= FEW_VICTIMS:
         first = steadiest(parts)
-        return " and ".join(part.words for part in (first, *(part for part in parts if part is not first)))
+        return " and ".join(part.words for part in (first, *(part for part in parts if part != first)))
     by_name: dict[bytes, list[Part]] = {}
     for part in parts:
         by_name.setdefault(part.comm, []).append(part)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from schedtop.base.units import format_ns
@@ -60,7 +62,7 @@ def pinned(f: Facts) -> Finding | None:
     return Finding(f"{headline}; {idle_words(f, rows)}", evidence, *widen_words(f, moved))
 
 
-def _behind(f: Facts, cpu: int, rows: Rows, victims: list[Part], waiting: list[Part], rival: Part) -> Finding:
+def _behind(f: Facts, cpu: int, rows: Rows, victims: Sequence[Part], waiting: Sequence[Part], rival: Part) -> Finding:
     """The same where they wait behind one task, which may run elsewhere or not."""
     moved = moved_of(f, victims, waiting)
     waits = f"{share_words(rows, rival)} of {verb(len(victims), 'its', 'their')} waits, {up_to_words(rows)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from schedtop.base.units import format_ns, format_rate, rate
@@ -41,6 +42,7 @@ def one_blocker(f: Facts) -> Finding | None:
     if not f.mostly_seen or not f.slow.main_is(Explanation.QUEUEING):
         return None
     rows = f.slow.of(Explanation.QUEUEING)
+    f.breathe()
     blockers = blockers_of(rows)
     if not blockers:
         return None
@@ -66,6 +68,7 @@ def one_waker(f: Facts) -> Finding | None:
     if not f.mostly_seen or not f.slow.main_is(Explanation.QUEUEING):
         return None
     rows = f.slow.of(Explanation.QUEUEING)
+    f.breathe()
     wakers = wakers_of(rows)
     if not wakers:
         return None
@@ -171,7 +174,7 @@ def _chosen_words(f: Facts) -> str:
     """Which of the chosen tasks wait, and how long."""
     if f.slow.enough:
         rows = f.slow.of(Explanation.QUEUEING)
-        victims = victims_of(rows)
+        victims: Sequence[Part] = victims_of(rows)
         return f"{task_names(victims)} {verb(len(victims), 'waits', 'wait')} {up_to_words(rows)}"
     victims = waiters(f.delayed.tasks)
     return f"{task_names(victims)} {verb(len(victims), 'waits', 'wait')} {percent(f.delayed.share)} of the time"

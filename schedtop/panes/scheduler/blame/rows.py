@@ -71,7 +71,7 @@ def account(view: View, blame: str = "", breathe: Callable[[], object] = keep_on
     time, count = FIELDS[blame]
     alike = _alike(view)
     breathe()
-    pairs = group_pairs(view.pairs, settings.group, view.frame.cgroups, alike)
+    pairs = group_pairs(view.pairs, settings.group, view.frame.cgroups, alike, breathe)
     breathe()
     pairs = pairs[(pairs[time] > 0) | (pairs[count] > 0)]
     first, second = (count, time) if settings.pair_sort == "count" else (time, count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -24,6 +25,11 @@ from schedtop.verdict.verdict import MEASURING, Verdict
 DRAWN_APART_NS = NS_PER_S // 2
 """Frames that come faster than this are all kept, but not each is drawn: nobody reads that fast, and drawing costs."""
 
+APART_FOR_WORK = 150
+MOVES_A_WINDOW = 15
+"""A View stays for so many times what it took of a CPU (to draw it takes four times that), but moves so many times
+while its window passes."""
+
 
 class Shown:
     """The History `live`, the Timeline, and the View and the verdict of the moment, `None` while there is no Frame.
@@ -44,6 +50,8 @@ class Shown:
         self._held, self._helped = Held(), Helped()
         self._by_sudo = "SUDO_UID" in os.environ
         self._drawn_ns = -DRAWN_APART_NS
+        self._work_ns = 0
+        """The CPU time that the View took."""
         self._unjudged_ns = 0
         """How much more a screen that was just opened has to see before it judges."""
 
@@ -59,11 +67,18 @@ class Shown:
         self.live.append(frame)
         judges_now = self._unjudged_ns <= 0 < before_ns
         # An interval may end a little early.
-        least_ns = DRAWN_APART_NS - frame.interval_ns // 4
+        least_ns = self._apart_ns - frame.interval_ns // 4
         if not judges_now and frame.end_ns - self._drawn_ns < least_ns:
             return False
         self._drawn_ns = frame.end_ns
         return True
+
+    @property
+    def _apart_ns(self) -> int:
+        """How long what is shown stays, if there are Frames for more."""
+        if self.timeline.is_frozen:
+            return DRAWN_APART_NS
+        return max(DRAWN_APART_NS, min(APART_FOR_WORK * self._work_ns, self.settings.window_ns // MOVES_A_WINDOW))
 
     def set_timeline(self, timeline: Timeline[ViewSettings, View]) -> None:
         """Shows another moment, or the same with other settings."""
@@ -84,8 +99,10 @@ class Shown:
 
     def make(self, breathe: Callable[[], object] = keep_on) -> None:
         """Makes the View of the moment; `breathe` is called in between."""
+        begun_ns = time.thread_time_ns()
         self.live.breathe = breathe
         self.view = self.timeline.view(self.live)
+        self._work_ns = time.thread_time_ns() - begun_ns
 
     def judging(self, breathe: Callable[[], object]) -> Iterator[Callable[[], None]]:
         """Makes the verdict of the View, in two steps; `breathe` is called within them."""

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+import time
+from dataclasses import replace
+
+import pytest
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S, NS_PER_US
 from schedtop.history.history import History
@@ -74,3 +79,25 @@ def test_what_comes_faster_than_one_reads_is_kept_and_drawn_now_and_then() -> No
         asked = [shown.add(frame) for frame in source.frames(threading.Event())]
         assert [number for number, yes in enumerate(asked, 1) if yes] == drawn
         assert len(shown.live.frames) == 8
+
+
+@pytest.mark.parametrize(
+    ("window_s", "work_ms", "drawn"),
+    [(60, 1, [1, 2, 3, 4, 5, 6, 7, 8]), (60, 20, [1, 4, 7]), (60, 500, [1, 5]), (10, 500, [1, 2, 3, 4, 5, 6, 7, 8])],
+)
+def test_a_view_that_costs_much_stays_for_longer(
+    monkeypatch: pytest.MonkeyPatch, window_s: int, work_ms: int, drawn: list[int]
+) -> None:
+    """A minute of a storm takes a tenth of a CPU if it is added up each second."""
+    source = SyntheticSource(Scenario(frames=8, tasks=2))
+    shown = Shown(source.host, ViewSettings(window_ns=window_s * NS_PER_S), lambda: None)
+    used = itertools.count(step=work_ms * 1_000_000)
+    monkeypatch.setattr(time, "thread_time_ns", lambda: next(used))
+    asked = []
+    for frame in source.frames(threading.Event()):
+        asked.append(shown.add(frame))
+        if asked[-1]:
+            shown.make()
+    assert [number for number, yes in enumerate(asked, 1) if yes] == drawn
+    shown.timeline = shown.timeline.freeze(shown.live)
+    assert shown.add(replace(frame, end_ns=frame.end_ns + NS_PER_S)), "how old it is goes on"
