@@ -96,7 +96,7 @@ _ENDED = re.compile(r"^(The alarm ended \S+ \S+ ago): [^;]+; now: ")
 CAUSED_STEP_NS = NS_PER_MS // 10
 """To the next multiple of which the longest wait that we caused is rounded up: it is an upper bound."""
 
-MOST_UNCERTAIN = 4
+MOST_UNCERTAIN = 3
 LITTLE_CAUSED_NS = 2 * NS_PER_MS
 """An upper bound that is above this and so many times what is certain tells about the host and not about us."""
 

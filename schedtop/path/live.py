@@ -63,7 +63,7 @@ class PathLoss:
         found += [f"{self.in_interrupts:,} events in interrupts"] if self.in_interrupts else []
         found += [f"{self.interrupts:,} interrupts"] if self.interrupts else []
         found += [f"{self.stacks:,} stacks"] if self.stacks else []
-        found += [f"{self.refused:,} stacks refused by the kernel"] if self.refused else []
+        found += [f"{self.refused:,} stacks that this kernel does not provide"] if self.refused else []
         return found
 
 

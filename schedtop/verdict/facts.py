@@ -244,9 +244,9 @@ def _waits(view: View, breathe: Callable[[], object]) -> tuple[SlowWaits, Delaye
 
     Of tasks that wait much in short turns a few of these are slow by chance, and say less than how much they wait.
     """
-    slow = slow_waits(view)
+    slow = slow_waits(view, breathe)
     breathe()
-    others = urgent(slow, view.frame.interval_ns, breathe)
+    others = urgent(slow, view.frame.interval_ns)
     breathe()
     if others.left_out:
         if others.load < LITTLE_LOAD:

@@ -25,7 +25,8 @@ class SlowWaits:
 
     `main`: the Explanation that dominates, if one does; `load`: tasks in slow waits on average; `urgent_load`: those of
     them that did not ask to wait (`asks_to_wait`); `left_out`: tasks that did, and of which the rows tell nothing.
-    `by_chance`: they are a small part of what their tasks wait, and are not spoken of.
+    `by_chance`: they are a small part of what their tasks wait, and are not spoken of. `breathe` is called where many
+    are copied.
     """
 
     rows: Rows
@@ -36,6 +37,7 @@ class SlowWaits:
     urgent_load: float
     left_out: int = 0
     by_chance: bool = False
+    breathe: Callable[[], object] = keep_on
     _parts: dict[Explanation, Rows] = field(default_factory=dict, init=False)
 
     @property
@@ -51,7 +53,9 @@ class SlowWaits:
     def of(self, explanation: Explanation) -> Rows:
         """Those of one explanation. Several rules ask for the same, and a copy of a minute is 10 MB."""
         if explanation not in self._parts:
-            self._parts[explanation] = kept_rows(self.rows, self.codes == explanation)
+            places = np.flatnonzero(self.codes == explanation)
+            all_of_them = len(places) == len(self.rows)
+            self._parts[explanation] = self.rows if all_of_them else take_many(self.rows, places, self.breathe)
         return self._parts[explanation]
 
     def share(self, explanation: Explanation) -> float:
@@ -72,22 +76,23 @@ def is_enough(count: int, load: float) -> bool:
     return count >= FEW_SLOW or load >= LITTLE_LOAD
 
 
-def slow_waits(view: View) -> SlowWaits:
-    """Those of a View that are at least as long as the threshold."""
+def slow_waits(view: View, breathe: Callable[[], object] = keep_on) -> SlowWaits:
+    """Those of a View that are at least as long as the threshold; `breathe` is called where many are copied."""
     frame = view.frame
     rows = kept_rows(view.slow_waits, view.slow_waits["wait_ns"] >= max(1, frame.threshold_ns))
     codes = explanations(rows)
-    return _weighed(rows, codes, frame.interval_ns)
+    return _weighed(rows, codes, frame.interval_ns, breathe)
 
 
-def urgent(slow: SlowWaits, interval_ns: int, breathe: Callable[[], object] = keep_on) -> SlowWaits:
-    """Those of them that are not of tasks that asked to wait; `breathe` is called in between."""
+def urgent(slow: SlowWaits, interval_ns: int) -> SlowWaits:
+    """Those of them that are not of tasks that asked to wait."""
     meant = _is_meant(slow.rows, slow.codes)
     if not meant.any():
         return replace(slow, left_out=0)
     kept = np.flatnonzero(~meant)
     left_out = len(np.unique(slow.rows["tid"][meant]))
-    return replace(_weighed(take_many(slow.rows, kept, breathe), slow.codes[kept], interval_ns), left_out=left_out)
+    rows = take_many(slow.rows, kept, slow.breathe)
+    return replace(_weighed(rows, slow.codes[kept], interval_ns, slow.breathe), left_out=left_out)
 
 
 def asks_to_wait(rows: Rows) -> npt.NDArray[np.bool_]:
@@ -113,12 +118,13 @@ def _session_asks_to_wait(rows: Rows) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _weighed(rows: Rows, codes: Integers, interval_ns: int) -> SlowWaits:
+def _weighed(rows: Rows, codes: Integers, interval_ns: int, breathe: Callable[[], object]) -> SlowWaits:
     totals = np.bincount(codes, rows["wait_ns"], len(Explanation)).astype(np.int64).tolist()
     weights = {each: ns for each, ns in zip(Explanation, totals, strict=True) if ns > 0}
     meant_ns = int(rows["wait_ns"][_is_meant(rows, codes)].sum())
     whole, span = sum(weights.values()), max(1, interval_ns)
-    return SlowWaits(rows, codes, weights, _main(weights), whole / span, (whole - meant_ns) / span)
+    urgent_load = (whole - meant_ns) / span
+    return SlowWaits(rows, codes, weights, _main(weights), whole / span, urgent_load, breathe=breathe)
 
 
 def _main(weights: Mapping[Explanation, int]) -> Explanation | None:
