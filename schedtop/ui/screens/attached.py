@@ -13,11 +13,15 @@ from textual.screen import Screen
 
 from schedtop.base.units import NS_PER_S
 from schedtop.ui.feed import Feed, Item, ItemSource, opened_here
+from schedtop.ui.memory import give_back
 from schedtop.ui.screens.still import is_on_top
 from schedtop.widgets.strips import Span
 
 OLD_NS = 5 * NS_PER_S // 2
 """It is read once a second: what is older than this says so."""
+
+GIVE_BACK_S = (1.0, 5.0, 15.0)
+"""When after closing memory is given back: the source's thread detaches first, which takes longer on a loaded host."""
 
 
 class AttachedScreen(Screen[None], Generic[Item]):
@@ -97,6 +101,8 @@ class AttachedScreen(Screen[None], Generic[Item]):
     def on_unmount(self, _event: events.Unmount) -> None:
         # Without waiting: the thread detaches, and the app's end waits for it.
         self._feed.stop(0)
+        for after_s in GIVE_BACK_S:
+            self.app.set_timer(after_s, give_back)
 
     @on(Arrived)
     def _source_gives(self, event: Arrived) -> None:

@@ -20,7 +20,6 @@ from schedtop.ui.bars.filter import FilterBar
 from schedtop.ui.bars.keys import KeyBar
 from schedtop.ui.bars.too_small import TooSmall, is_tiny
 from schedtop.ui.keys.bindings import in_bar_order, key
-from schedtop.ui.memory import give_back
 from schedtop.ui.on_demand import MakeActivity
 from schedtop.ui.screens.action_list import ActionList
 from schedtop.ui.screens.activity.listing import FILTER_HINT, Listing, parse_filter
@@ -36,9 +35,6 @@ from schedtop.ui.screens.search import Search
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.parts import keys_of, made_of
 from schedtop.widgets.strips import Span, steady
-
-GIVE_BACK_S = (1.0, 5.0)
-"""When after closing memory is given back: the source's thread detaches first."""
 
 SELECT_FIRST = "select a process first (↓)"
 
@@ -166,8 +162,6 @@ class ActivityScreen(AttachedScreen[Activity]):
     def on_unmount(self, _event: events.Unmount) -> None:
         self.shown.forget()
         self.panes.forget()
-        for after_s in GIVE_BACK_S:
-            self.app.set_timer(after_s, give_back)
 
     # What arrives.
 

@@ -20,7 +20,6 @@ from schedtop.ui.bars.filter import FilterBar
 from schedtop.ui.bars.keys import KeyBar
 from schedtop.ui.bars.too_small import TooSmall, is_tiny
 from schedtop.ui.keys.bindings import in_bar_order, key, together
-from schedtop.ui.memory import give_back
 from schedtop.ui.on_demand import MakeOffCpu
 from schedtop.ui.screens.action_list import ActionList
 from schedtop.ui.screens.attached import AttachedScreen
@@ -35,9 +34,6 @@ from schedtop.ui.screens.search import Search
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.parts import keys_of, made_of
 from schedtop.widgets.strips import Span, steady
-
-GIVE_BACK_S = (1.0, 5.0, 15.0)
-"""When after closing memory is given back: the source's thread detaches first, which takes longer on a loaded host."""
 
 ATTACHING = "attaching to the kernel: the very first time it takes a second to compile the programs"
 
@@ -154,8 +150,6 @@ class OffCpuScreen(AttachedScreen[Measured]):
         self.panes.threads.take((), self.listing.order, "")
         self.panes.stacks.take((), "", named=False)
         forget_stacks()
-        for after_s in GIVE_BACK_S:
-            self.app.set_timer(after_s, give_back)
 
     # What arrives.
 

@@ -21,7 +21,6 @@ from schedtop.ui.bars.keys import KeyBar
 from schedtop.ui.bars.too_small import TooSmall, is_tiny
 from schedtop.ui.feed import ItemSource
 from schedtop.ui.keys.bindings import in_bar_order, key, together
-from schedtop.ui.memory import give_back
 from schedtop.ui.on_demand import MakePath
 from schedtop.ui.screens.action_list import ActionList
 from schedtop.ui.screens.attached import AttachedScreen
@@ -37,9 +36,6 @@ from schedtop.verdict.path import with_path
 from schedtop.verdict.verdict import Verdict
 from schedtop.widgets.parts import keys_of, made_of
 from schedtop.widgets.strips import Span, steady
-
-GIVE_BACK_S = (1.0, 5.0)
-"""When after closing memory is given back: the source's thread detaches first."""
 
 MINIMA_NS = (0, NS_PER_MS // 10, NS_PER_MS, 10 * NS_PER_MS, 100 * NS_PER_MS, NS_PER_S)
 """The shortest episodes that + and - choose from."""
@@ -150,8 +146,6 @@ class PathScreen(AttachedScreen[PathFrame]):
     def on_unmount(self, _event: events.Unmount) -> None:
         self.shown = self._latest = None
         self._judged = (None, None)
-        for after_s in GIVE_BACK_S:
-            self.app.set_timer(after_s, give_back)
 
     # What arrives.
 
