@@ -65,6 +65,9 @@ _HIDDEN_BEHIND = "a slow service that is not among them may wait for one of them
 MOST_SHARES = 3
 """Of so many causes the shares are told."""
 
+MOST_STARTERS = 5
+"""So many of one name are in a command by number: with more it would not fit a line."""
+
 LEAST_THRESHOLD_NS = 10 * NS_PER_US
 
 OWN_COMM = b"schedtop"
@@ -360,7 +363,7 @@ def let_biggest_wait(f: Facts, tasks: Rows) -> tuple[str, str]:
         starter, started = _with_most(gone, gone["parent"])
         numbers = np.unique(started["parent_tgid"]).tolist()
         return fewer_processes(f, starter, numbers[0] if len(numbers) == 1 else 0)
-    return typed("Let the biggest wait", renice_named(name, 0, int(own["nice"].min())))
+    return typed("Let the biggest wait", renice_named(name, int(own["nice"].min())))
 
 
 def meet_as_sessions(rows: Rows, blockers: npt.NDArray[np.bool_]) -> bool:
@@ -400,8 +403,9 @@ def fewer_processes(f: Facts, comm: bytes, tgid: int) -> tuple[str, str]:
 
     Where they meet the other tasks as sessions, the nice value of these counts; where that is not known, both get one.
     """
-    rows, blockers, is_known = _behind_storm(f, list(storm_names(f, comm)))
-    starters = str(tgid) if tgid else pgrep_words(text(comm))
+    storm = list(storm_names(f, comm))
+    rows, blockers, is_known = _behind_storm(f, storm)
+    starters = str(tgid) if tgid else _starters(f, comm, storm)
     as_sessions = meet_as_sessions(rows, blockers)
     session = _nice_of_starters(f, comm)
     if as_sessions:
@@ -423,7 +427,16 @@ def fewer_processes(f: Facts, comm: bytes, tgid: int) -> tuple[str, str]:
     if not is_known and (session is not None or f.frame.overhead.session_nice):
         each = f"renice -n {_less(nice)} -p $p; echo {_less(nice)} > /proc/$p/autogroup"
         return typed(FEWER, f"for p in {starters}; do {each}; done")
-    return typed(FEWER, renice_named(comm, tgid, nice))
+    return typed(FEWER, f"renice -n {_less(nice)} -p {starters}")
+
+
+def _starters(f: Facts, comm: bytes, storm: Sequence[bytes]) -> str:
+    """The processes of that name that start a storm, if they are few; else all of that name, innocent ones among them."""
+    tasks = f.frame.tasks
+    own = (tasks["comm"] == comm) & (tasks["tid"] == tasks["tgid"]) & (tasks["ended"] == 0)
+    children = np.isin(tasks["comm"], storm) & (tasks["ended"] != 0)
+    found = np.intersect1d(tasks["tgid"][own], tasks["parent_tgid"][children]).tolist()
+    return " ".join(map(str, found)) if 0 < len(found) <= MOST_STARTERS else pgrep_words(text(comm))
 
 
 def _nice_of_starters(f: Facts, comm: bytes) -> int | None:
@@ -449,9 +462,9 @@ def _behind_storm(f: Facts, names: Sequence[bytes]) -> tuple[Rows, npt.NDArray[n
     return rows, blockers, is_known
 
 
-def renice_named(name: bytes, tid: int = 0, nice: int = 0) -> str:
-    """The command that gives a task less weight; `tid` 0: all of that name, which is at most 15 characters long."""
-    return f"renice -n {_less(nice)} -p {tid or pgrep_words(text(name))}"
+def renice_named(name: bytes, nice: int = 0) -> str:
+    """The command that gives all tasks of that name, which is at most 15 characters long, less weight."""
+    return f"renice -n {_less(nice)} -p {pgrep_words(text(name))}"
 
 
 def _less(nice: int) -> int:

@@ -193,15 +193,16 @@ def queueing(f: Facts) -> Finding | None:
     else:
         headline += f", {percent(f.busy[cpu])} busy" if cpu in f.busy else ""
         headline += "; no single cause stands out"
-    most = f"most: {victims_of(rows)[0].words}"
+    victims = victims_of(rows)
+    most = f"most: {victims[0].words}"
     known = () if top else blocker_words(rows)
     evidence = (most, *known, *slow_words(f, f.slow.rows), *p99_words(f), *context_words(f))
     some = top or next(iter(blockers_of(rows)), None)
-    # To renice one that had little of it, or that has ended meanwhile, helps nobody.
-    if some and some.ns >= NOTABLE_SHARE * int(rows["wait_ns"].sum()):
+    # To renice one that had little of it, or that has ended meanwhile, helps nobody; one of many that wait harms them.
+    if some and (top or some.comm != victims[0].comm) and some.ns >= NOTABLE_SHARE * int(rows["wait_ns"].sum()):
         action = typed("Let one wait for the others", renice_words(some))
     else:
-        action = typed("See who has the CPU meanwhile", f"schedtop task {victims_of(rows)[0].tid}")
+        action = typed("See who has the CPU meanwhile", f"schedtop task {victims[0].tid}")
     return Finding(headline, evidence, *action)
 
 

@@ -20,6 +20,9 @@ LASTING_NS = 5 * NS_PER_S
 """A notice that was true for less comes and goes by itself: nobody has typed its command."""
 
 ABOUT_THE_SAME = 0.1
+ENOUGH = 0.5
+"""A quota that was to be typed stays while this part of it or more would do: what was needed a moment ago comes again."""
+
 _QUOTA = re.compile(r"echo (\d+) > (.*cpu\.(?:max|cfs_quota_us)\b.*)")
 _GRAVITY = {"notice": 1, "alarm": 2}
 
@@ -101,12 +104,12 @@ def _just_now(moment_ns: int | None, end_ns: int) -> int | None:
 
 
 def _with_steady_quota(before: Verdict, now: Verdict) -> Verdict:
-    """With the quota that was to be typed before, where that is about the same: one who reads it off has to type it."""
+    """With the quota that was to be typed before, where that would do: one who reads it off has to type it."""
     old, new = _QUOTA.fullmatch(before.command), _QUOTA.fullmatch(now.command)
     if not old or not new or old[2] != new[2]:
         return now
-    quotas = int(old[1]), int(new[1])
-    if max(quotas) - min(quotas) > ABOUT_THE_SAME * max(quotas):
+    before_us, now_us = int(old[1]), int(new[1])
+    if not ENOUGH * before_us <= now_us <= before_us / (1 - ABOUT_THE_SAME):
         return now
     return replace(now, command=before.command, action=now.action.replace(now.command, before.command))
 

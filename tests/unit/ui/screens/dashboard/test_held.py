@@ -115,6 +115,8 @@ def test_a_quota_to_be_typed_stays_while_it_is_about_the_same() -> None:
     found = shown(throttled(144_000), throttled(147_000), throttled(142_000), throttled(170_000), throttled(168_000))
     assert [one.command.split()[1] for one in found] == ["144000", "144000", "144000", "170000", "170000"]
     assert all(one.action == f"It would do: {one.command}" for one in found)
+    lower = shown(throttled(149_000), throttled(125_000), throttled(148_000), throttled(70_000))
+    assert [one.command.split()[1] for one in lower] == ["149000", "149000", "149000", "70000"]
     assert shown(throttled(144_000), throttled(143_000, "db"))[1] == throttled(143_000, "db")
     assert shown(NOTICE, throttled(143_000), ALARM)[2] == ALARM
     moved = [
