@@ -431,7 +431,7 @@ def fewer_processes(f: Facts, comm: bytes, tgid: int) -> tuple[str, str]:
 
 
 def _starters(f: Facts, comm: bytes, storm: Sequence[bytes]) -> str:
-    """The processes of that name that start a storm, if they are few; else all of that name, innocent ones among them."""
+    """The processes of that name that start a storm, if they are few; else all of that name, innocent ones, too."""
     tasks = f.frame.tasks
     own = (tasks["comm"] == comm) & (tasks["tid"] == tasks["tgid"]) & (tasks["ended"] == 0)
     children = np.isin(tasks["comm"], storm) & (tasks["ended"] != 0)

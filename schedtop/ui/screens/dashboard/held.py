@@ -21,7 +21,7 @@ LASTING_NS = 5 * NS_PER_S
 
 ABOUT_THE_SAME = 0.1
 ENOUGH = 0.5
-"""A quota that was to be typed stays while this part of it or more would do: what was needed a moment ago comes again."""
+"""A quota to be typed stays while this part of it or more would do: what was needed a moment ago comes again."""
 
 _QUOTA = re.compile(r"echo (\d+) > (.*cpu\.(?:max|cfs_quota_us)\b.*)")
 _GRAVITY = {"notice": 1, "alarm": 2}

@@ -13,6 +13,7 @@ from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
+from schedtop.ui.screens.dashboard.calmed import Calmed
 from schedtop.ui.screens.dashboard.held import Held
 from schedtop.ui.screens.dashboard.helped import Helped
 from schedtop.ui.screens.dashboard.timeline import Timeline
@@ -47,8 +48,7 @@ class Shown:
         self.is_due = False
         """Whether drawing has been asked for."""
         self._changed = changed
-        self._held, self._helped = Held(), Helped()
-        self._by_sudo = "SUDO_UID" in os.environ
+        self._held, self._reliefs = Held(), (Helped(), Calmed())
         self._drawn_ns = -DRAWN_APART_NS
         self._work_ns = 0
         """The CPU time that the View took."""
@@ -127,10 +127,11 @@ class Shown:
         else:
             load = slow_load(view.frame, view.slow_waits)
             verdict = self._held.shown(verdict, view.frame.end_ns, self.settings, load)
-            verdict = self._helped.shown(verdict, view)
+            for relief in self._reliefs:
+                verdict = relief.shown(verdict, view)
         if not view.host.recorded_source:
             verdict = verdict.with_keys()
-        return verdict.with_sudo() if self._by_sudo else verdict
+        return verdict.with_sudo() if "SUDO_UID" in os.environ else verdict
 
     def grow_older(self) -> bool:
         """Tells a View that stands still how far behind it is; false if it does not stand still."""

@@ -1,0 +1,83 @@
+"""What it has changed for others that what starts a storm of short-lived tasks has a lower priority now."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from schedtop.base.units import NS_PER_S
+from schedtop.history.view import View, ViewSettings
+from schedtop.model.frame import Frame
+from schedtop.model.rows import rows_where
+from schedtop.model.sched_class import treatment
+from schedtop.ui.screens.dashboard.held import TOLD_NS
+from schedtop.verdict.phrases import percent, task_words
+from schedtop.verdict.verdict import Verdict
+
+COMPARED_NS = 5 * NS_PER_S
+STRETCHES = 6
+"""Of so many stretches before the worst is compared: how long a task waits beside a storm is another each second, and
+that the command holds is seen ten seconds later."""
+
+SURE_NS = 2 * NS_PER_S
+"""So much of the time since is needed."""
+
+MUCH_LESS = 0.75
+
+_WAITS = re.compile(r"\((\d+)(?:, [^()]*)?\) waits \d+ % of the time$")
+_LOOK = "ps "
+"""How the command begins when the one that lets a storm wait has been typed."""
+
+
+class Calmed:
+    """The task that waited most beside a storm, and for how much of the time."""
+
+    def __init__(self) -> None:
+        self._settings: ViewSettings | None = None
+        self._tid = 0
+        self._since_ns: int | None = None
+        self._before: float | None = None
+
+    def shown(self, verdict: Verdict, view: View) -> Verdict:
+        """The verdict, and for half a minute with it how much less that task waits since the command was typed."""
+        settings, end_ns = replace(view.settings, selected_task=None), view.frame.end_ns
+        if settings != self._settings:
+            self._settings, self._tid, self._since_ns = settings, 0, None
+        if verdict.rule != "forks":
+            return verdict
+        if not verdict.command.startswith(_LOOK):
+            found = _WAITS.search(verdict.headline)
+            self._tid, self._since_ns = int(found[1]) if found else 0, None
+            return verdict
+        if self._since_ns is None:
+            self._since_ns = end_ns
+            ends = [end_ns - number * COMPARED_NS for number in range(STRETCHES)]
+            shares = [_share(view.series, self._tid, end - COMPARED_NS, end) for end in ends]
+            self._before = max((share for share in shares if share is not None), default=None)
+        since_ns = end_ns - self._since_ns
+        if self._before is None or not SURE_NS <= since_ns <= TOLD_NS:
+            return verdict
+        now, name = _share(view.series, self._tid, self._since_ns, end_ns), _name(view.series[-1], self._tid)
+        if not name or now is None or now > MUCH_LESS * self._before:
+            return verdict
+        words = f"{name} waits {percent(now)} ({percent(self._before)} before)"
+        return replace(verdict, relieved=words)
+
+
+def _share(frames: Sequence[Frame], tid: int, after_ns: int, until_ns: int) -> float | None:
+    """For how much of the time a task waited in what ended between these moments; `None`: nothing did."""
+    delay_ns = span_ns = 0
+    for frame in reversed(frames):
+        if frame.end_ns <= after_ns:
+            break
+        if frame.end_ns <= until_ns:
+            delay_ns += int(frame.tasks["run_delay_ns"][frame.tasks["tid"] == tid].sum())
+            span_ns += frame.interval_ns
+    return delay_ns / span_ns if span_ns else None
+
+
+def _name(frame: Frame, tid: int) -> str:
+    """The task in words; empty if it is not there."""
+    rows = rows_where(frame.tasks, frame.tasks["tid"] == tid) if tid else frame.tasks[:0]
+    return task_words(tid, rows["comm"][0], treatment(rows[0]).words) if len(rows) else ""

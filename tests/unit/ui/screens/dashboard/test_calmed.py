@@ -1,0 +1,57 @@
+"""How much less a task waits since what starts a storm has a lower priority."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from schedtop.base.units import NS_PER_S
+from schedtop.history.history import History
+from schedtop.history.view import ViewSettings
+from schedtop.model.filters import Filter
+from schedtop.ui.screens.dashboard.calmed import Calmed
+from schedtop.verdict.verdict import Verdict
+from tests.unit.verdict.frames import HOST, MS, frame, tasks
+
+CURE, LOOK = "echo 19 > /proc/9/autogroup", "ps -o pid,ppid,args 9"
+
+
+def storm(command: str, rule: str = "forks") -> Verdict:
+    headline = "cat ×900/s by monitor.sh (9) take 73 % of the busy CPU time; web (7) waits 21 % of the time"
+    return Verdict("alarm", rule, headline, (), f"Do: {command}", command)
+
+
+def relieved(seconds: list[tuple[str, int]], rule: str = "forks", settings: ViewSettings | None = None) -> list[str]:
+    """What is told each second of a command and of what task 7 then waited, in ms; `settings`: of the last."""
+    calmed, frames, told = Calmed(), [], []
+    for second, (command, delay_ms) in enumerate(seconds, 1):
+        web = tasks(tid=7, comm=b"web", run_delay_ns=delay_ms * MS)
+        rows = np.concatenate((web, tasks(tid=8, run_delay_ns=500 * MS)))
+        frames.append(replace(frame(tasks=rows), end_ns=second * NS_PER_S))
+        view = History(HOST, frames).view(settings if settings and second == len(seconds) else ViewSettings())
+        told.append(calmed.shown(storm(command, rule), view).relieved)
+    return told
+
+
+BEFORE = [(CURE, 200), (CURE, 240), (CURE, 220), (CURE, 220), (CURE, 220), *[(CURE, 60)] * 4]
+
+
+def test_a_task_that_waits_less_since_the_command_is_told_for_half_a_minute() -> None:
+    """It is seen some seconds later that what starts the storm waits."""
+    found = relieved([*BEFORE, (LOOK, 60), *[(LOOK, 50)] * 31])
+    told = "web (7) waits 5 % (22 % before)"
+    assert found == [*[""] * 11, *[told] * 29, ""]
+
+
+@pytest.mark.parametrize("after_ms", [180, 400])
+def test_a_command_that_did_not_help_is_not_told(after_ms: int) -> None:
+    assert not any(relieved([*BEFORE, *[(LOOK, after_ms)] * 8]))
+
+
+def test_without_a_command_before_nothing_is_told() -> None:
+    assert not any(relieved([(LOOK, 220), *[(LOOK, 50)] * 8]))
+    assert not any(relieved([*BEFORE, *[(CURE, 50)] * 8])), "it has not been typed"
+    assert not any(relieved([*BEFORE, *[(LOOK, 50)] * 8], rule="blocker"))
+    assert relieved([*BEFORE, *[(LOOK, 50)] * 8], settings=ViewSettings(filter=Filter.parse("comm:cat")))[-1] == ""
