@@ -29,7 +29,7 @@ from schedtop.verdict.rules import (
     throttling,
 )
 from schedtop.verdict.verdict import Verdict
-from schedtop.verdict.words import over_words, quota_context
+from schedtop.verdict.words import late_helper_words, over_words, quota_context
 
 RULES: Sequence[Rule] = (
     # id, level, by single waits, by sums of waits alone
@@ -87,6 +87,8 @@ def verdict_on(facts: Facts, breathe: Callable[[], object] = keep_on) -> Verdict
     if rule.level == BY_LOAD and (quota := quota_context(facts)) in verdict.evidence:
         # A second cause, with an end of its own: it does not wait behind `v`.
         verdict = replace(verdict, headline=f"{verdict.headline}; besides, {quota}")
+    if rule.level == BY_LOAD and (helper := late_helper_words(facts, verdict.headline)):
+        verdict = replace(verdict, headline=f"{verdict.headline}; besides, {helper}")
     span = facts.frame.interval_ns
     if span >= LITTLE_NS or verdict.rule == "too-short":
         return verdict

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 THRESHOLD_COMMAND = "sudo schedtop --threshold "
 """How a command begins that only asks for another threshold."""
@@ -39,6 +40,10 @@ class Verdict:
         else:
             command = f"sudo {command}"
         return replace(self, command=command, action=self.action.replace(self.command, command))
+
+    def as_json(self) -> dict[str, Any]:
+        """Its fields, without what is told of a live screen alone."""
+        return {name: value for name, value in asdict(self).items() if name != "relieved"}
 
     def with_keys(self) -> Verdict:
         """The same for a live screen, which has keys for the threshold."""

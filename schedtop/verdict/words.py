@@ -65,6 +65,9 @@ _HIDDEN_BEHIND = "a slow service that is not among them may wait for one of them
 MOST_SHARES = 3
 """Of so many causes the shares are told."""
 
+LATE_HELPER = 0.5
+"""A thread that waits for so much of the time may hold what others of its process need, whatever it has asked for."""
+
 MOST_STARTERS = 5
 """So many of one name are in a command by number: with more it would not fit a line."""
 
@@ -196,8 +199,31 @@ def missed_words(rows: Rows) -> tuple[str, ...]:
 
 
 def p99_words(f: Facts) -> tuple[str, ...]:
-    """The 99th percentile of all waits, if it is known."""
-    return () if f.p99_ns is None else (f"p99 is {format_ns(f.p99_ns)}",)
+    """The 99th percentile of all waits, if it is known: also of those that are left out."""
+    if f.p99_ns is None:
+        return ()
+    return (f"p99{' of all waits' if f.slow.left_out else ''} is {format_ns(f.p99_ns)}",)
+
+
+def late_helper_words(f: Facts, headline: str) -> str:
+    """The late helper that waits most, if there is one and the headline does not name it."""
+    if not f.slow.left_out or f.names_tasks:
+        return ""
+    late = rows_where(f.view.tasks, _late_helpers(f, f.view.tasks))
+    if not len(late):
+        return ""
+    most = waiters(late[np.argsort(-late["run_delay_ns"], kind="stable")[:1]])[0]
+    share = percent(most.ns / max(1, f.frame.interval_ns))
+    return "" if most.words in headline else f"{most.words} waits {share} of the time"
+
+
+def _late_helpers(f: Facts, tasks: Rows) -> npt.NDArray[np.bool_]:
+    """The threads that asked to wait and wait most of the time, while others of their process did not: these may need
+    what they hold."""
+    meant = asks_to_wait(tasks)
+    late = meant & (tasks["run_delay_ns"] >= LATE_HELPER * f.frame.interval_ns)
+    found: npt.NDArray[np.bool_] = late & (tasks["parent_tgid"] != KTHREADD_TGID)
+    return found & np.isin(tasks["tgid"], tasks["tgid"][~meant])
 
 
 def over_words(f: Facts) -> str:
@@ -278,10 +304,11 @@ def moved_of(f: Facts, victims: Sequence[Part], waiting: Sequence[Part]) -> Part
 
 
 def pinned_to(f: Facts, cpu: int) -> list[Part]:
-    """The tasks that may run on this CPU alone and wait for it, by run delay, without those that ask to wait."""
+    """The tasks that may run on this CPU alone and wait for it, by run delay; of those that asked to late helpers."""
     tasks = f.view.tasks if f.names_tasks else f.tasks_there
+    tasks = rows_where(tasks, ~asks_to_wait(tasks) | _late_helpers(f, tasks))
     tasks = rows_where(tasks, (tasks["last_cpu"] == cpu) & (tasks["allowed_cpus"] == 1) & (tasks["run_delay_ns"] > 0))
-    return sorted(waiters(rows_where(tasks, ~asks_to_wait(tasks))), key=lambda part: -part.ns)
+    return sorted(waiters(tasks), key=lambda part: -part.ns)
 
 
 def are_pinned(victims: Sequence[Part], moved: Part) -> str:

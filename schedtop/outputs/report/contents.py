@@ -7,7 +7,7 @@ made from these plain objects.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -177,7 +177,7 @@ def report(
     return {
         **data,
         "schema": SCHEMA,
-        "verdict": asdict(_verdict(view, gathered)),
+        "verdict": _verdict(view, gathered).as_json(),
         "end_time": iso_time(end_ns),
         "intervals": gathered.intervals,
         "recording": dict(recording) if recording else None,
@@ -226,7 +226,7 @@ def _badness(view: View) -> tuple[float, float]:
 
 
 def _stretch_fields(stretch: Stretch) -> dict[str, Any]:
-    return {**series_row(stretch.point), "verdict": asdict(stretch.verdict)}
+    return {**series_row(stretch.point), "verdict": stretch.verdict.as_json()}
 
 
 def _verdict(view: View, gathered: Gatherer) -> Verdict:

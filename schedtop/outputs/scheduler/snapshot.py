@@ -112,7 +112,7 @@ def snapshot(view: View, tasks: int | None = 50) -> dict[str, Any]:
         "schema": SCHEMA,
         **origin(view),
         "sched_ext": asdict(frame.sched_ext) if frame.sched_ext else None,
-        "verdict": asdict(judge(view)),
+        "verdict": judge(view).as_json(),
         "cpus": [{"cpu": cpu} | _cpu_fields(frame, [cpu]) for cpu in view.cpu_ids],
         "totals": _totals(view),
         "runqueue_latency": _runqueue_latency(view),

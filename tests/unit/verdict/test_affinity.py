@@ -45,6 +45,34 @@ def test_of_pinned_tasks_the_one_is_moved_that_runs_little() -> None:
     assert command(500, 300) == command(300, 500) == "taskset -cp 0-1 101"
 
 
+def test_a_helper_that_asked_to_wait_is_moved_if_others_of_its_process_did_not() -> None:
+    """orders was slow because its own niced thread, which holds the lock, waited behind hogs for 84 % of the time."""
+
+    def found(delay_ms: int = 840, *, allowed: int = 1, nice: int = 5, orders_tgid: int = 6) -> Verdict:
+        rows = pinned(90)
+        rows["tid"][:20], rows["comm"][:20], rows["nice"][:20], rows["sched_class"] = (
+            7,
+            b"orders-gc",
+            nice,
+            SchedClass.FAIR,
+        )
+        hogs = [tasks(tid=tid, tgid=tid, comm=b"app", run_ns=440 * MS, run_delay_ns=560 * MS) for tid in (101, 102)]
+        helper = tasks(tid=7, tgid=6, comm=b"orders-gc", nice=nice, run_ns=90 * MS, run_delay_ns=delay_ms * MS)
+        known = np.concatenate((*hogs, helper, tasks(tid=6, tgid=orders_tgid, comm=b"orders", run_ns=50 * MS)))
+        known["sched_class"], known["last_cpu"], known["allowed_cpus"] = SchedClass.FAIR, 1, 1
+        known["allowed_cpus"][2] = allowed
+        return judged(frame(rows, tasks=known))
+
+    assert found().command == "taskset -cp 0-1 7"
+    assert found().headline.startswith("CPU 1: app ×2 and orders-gc (7, nice 5) are pinned to it")
+    elsewhere = found(allowed=2)
+    assert elsewhere.command == "taskset -cp 0-1 101"
+    assert elsewhere.headline.endswith("; besides, orders-gc (7, nice 5) waits 84 % of the time")
+    for other in (found(400), found(400, allowed=2), found(orders_tgid=4), found(orders_tgid=4, allowed=2)):
+        assert "orders-gc" not in other.headline
+        assert other.command == "taskset -cp 0-1 101"
+
+
 def test_a_service_that_waits_a_little_among_hogs_is_moved_and_no_thread_of_a_cpu_is() -> None:
     def command(share_ms: int, parent: int = 1) -> str:
         rows = pinned()

@@ -208,6 +208,24 @@ def test_a_storm_of_another_session_waits_as_a_session(tgid: int, level: Level, 
         assert judged(replace(storm, slow_waits=rows)).command.startswith("ps -o pid,ppid,args ")
 
 
+@pytest.mark.parametrize(("starters", "numbered"), [(2, True), (5, True), (6, False)])
+def test_few_starters_are_in_the_command_by_number(starters: int, numbered: bool) -> None:
+    """By name it was also for the shells of others, which start nothing."""
+    rows = blocked(waits(20), (66, b"sh", 0.5), (67, b"sh", 0.4))
+    rows["blocker_level"][:, :2] = Level.AUTOGROUP
+    makes = [tasks(tid=20 + one, tgid=20 + one, comm=b"make", run_ns=MS) for one in range(starters)]
+    others = tasks(tid=99, tgid=99, comm=b"make", run_ns=MS)
+    ended = [tasks(tid=200 + one, tgid=200 + one, comm=b"sh", ended=1, parent_tgid=20 + one) for one in range(starters)]
+    storm = frame(
+        rows,
+        busy=(0.9, 0.9),
+        short_lived=short_lived(1200, MS, tgid=0),
+        tasks=np.concatenate((*makes, others, *ended)),
+    )
+    told = " ".join(str(20 + one) for one in range(starters)) if numbered else "$(pgrep -wx make)"
+    assert judged(storm).command == f"for p in {told}; do echo 19 > /proc/$p/autogroup; done"
+
+
 def test_a_storm_whose_session_was_told_to_wait_is_no_mixed_cause() -> None:
     """Its own waits are long then: some behind others of more weight, some behind one another."""
     own = blocked(waits(26, "lower-weight", comm=b"sh"), (66, b"web", 0.9))

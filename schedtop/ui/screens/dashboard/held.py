@@ -115,4 +115,6 @@ def _with_steady_quota(before: Verdict, now: Verdict) -> Verdict:
 
 
 def _is_worse(before: Verdict, now: Verdict) -> bool:
-    return _GRAVITY.get(before.level, 0) > _GRAVITY.get(now.level, 0)
+    """Or as bad, with a main cause: one that is just strong enough would come and go each second."""
+    gravity, gravity_now = _GRAVITY.get(before.level, 0), _GRAVITY.get(now.level, 0)
+    return gravity > gravity_now or (gravity == gravity_now > 0 and now.rule == "mixed" != before.rule)

@@ -8,16 +8,19 @@ from dataclasses import replace
 from schedtop.base.units import NS_PER_S
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
-from schedtop.model.rows import rows_where
+from schedtop.model.rows import Rows, rows_where
 from schedtop.model.sched_class import treatment
 from schedtop.ui.screens.dashboard.held import TOLD_NS
 from schedtop.verdict.limits import WAITS_SHARE
-from schedtop.verdict.phrases import task_words
+from schedtop.verdict.phrases import percent, task_words
 from schedtop.verdict.verdict import Verdict
 from schedtop.verdict.words import KTHREADD_TGID
 
 ASKED_NS = 5 * NS_PER_S
 """So long after another task took its place in the command it is asked whether it waits."""
+
+A_LITTLE = 0.25
+"""One that waits for no more than this part of what it did is told as well."""
 
 RULES = ("pinned", "turns")
 """Of others a task is moved that does not wait itself."""
@@ -32,6 +35,7 @@ class Helped:
         self._settings: ViewSettings | None = None
         self._tid = self._former_tid = self._told_tid = 0
         self._former_ns = self._told_ns = 0
+        self._before = 0.0
         self._words = ""
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
@@ -45,21 +49,36 @@ class Helped:
             self._tid, self._former_tid, self._former_ns = tid, self._tid, end_ns
         # The second in which the command was typed has waits from before.
         is_asked = self._former_tid and 0 <= end_ns - self._former_ns <= ASKED_NS
-        if is_asked and (words := _without_waits(view.series[-1], self._former_tid)):
+        if is_asked and (words := _relief_words(view.series[-1], self._former_tid, self._before)):
             self._words, self._told_ns = words, end_ns
             self._told_tid, self._former_tid = self._former_tid, 0
-        if tid and tid == self._told_tid:
-            self._told_tid = 0  # it waits again
+        if tid:
+            self._before = _share(_row_of(view.series[-1], tid), view.series[-1])
+            if tid == self._told_tid:
+                self._told_tid = 0  # it waits again
         if verdict.level != "alarm" or not self._told_tid or not 0 <= end_ns - self._told_ns <= TOLD_NS:
             return verdict
-        return replace(verdict, relieved=f"{self._words} no longer waits")
+        return replace(verdict, relieved=self._words)
 
 
-def _without_waits(frame: Frame, tid: int) -> str:
-    """The task in words if it still runs, and hardly waits; else empty. Nobody waits to hear it of a kernel thread."""
-    rows = rows_where(frame.tasks, frame.tasks["tid"] == tid)
+def _relief_words(frame: Frame, tid: int, before: float) -> str:
+    """That the task hardly waits, or how little; empty if it does not run any more, and of a kernel thread.
+
+    `before`: for how much of the time it waited.
+    """
+    rows = _row_of(frame, tid)
     if len(rows) != 1 or rows["ended"][0] or rows["parent_tgid"][0] == KTHREADD_TGID:
         return ""
-    if int(rows["run_delay_ns"][0]) > WAITS_SHARE * frame.interval_ns:
-        return ""
-    return task_words(tid, rows["comm"][0], treatment(rows[0]).words)
+    words, now = task_words(tid, rows["comm"][0], treatment(rows[0]).words), _share(rows, frame)
+    if now <= WAITS_SHARE:
+        return f"{words} no longer waits"
+    return f"{words} waits {percent(now)} ({percent(before)} before)" if now <= A_LITTLE * before else ""
+
+
+def _row_of(frame: Frame, tid: int) -> Rows:
+    return rows_where(frame.tasks, frame.tasks["tid"] == tid)
+
+
+def _share(rows: Rows, frame: Frame) -> float:
+    """For how much of the time they waited."""
+    return int(rows["run_delay_ns"].sum()) / max(1, frame.interval_ns)

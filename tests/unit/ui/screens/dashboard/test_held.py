@@ -107,6 +107,15 @@ def test_one_that_comes_and_goes_stays() -> None:
     assert found[-1] == ALARM
 
 
+def test_a_main_cause_that_is_just_strong_enough_stays() -> None:
+    mixed = replace(ALARM, rule="mixed", headline="Mixed causes")
+    found = shown(mixed, ALARM, mixed, ALARM, mixed)
+    assert found[:2] == [mixed, ALARM], "a cause is shown at once"
+    assert [one.headline for one in found[2:]] == [ALARM.headline] * 3
+    assert shown(ALARM, *[mixed] * 5)[-1] == mixed
+    assert shown(NOTICE, mixed)[1] == mixed, "it is worse"
+
+
 def test_a_quota_to_be_typed_stays_while_it_is_about_the_same() -> None:
     def throttled(quota: int, group: str = "web") -> Verdict:
         command = f"echo {quota} > /sys/fs/cgroup/{group}/cpu.max"

@@ -70,6 +70,11 @@ def test_a_task_that_was_to_be_moved_and_waits_no_longer() -> None:
     assert relieved((pinned(7), 300), (pinned(8), 90), (pinned(8), 3)) == ["", "", told]
 
 
+def test_a_task_that_waits_little_of_what_it_did_is_told_as_well() -> None:
+    found = relieved((pinned(7), 840), (pinned(8), 110), (pinned(8), 90))
+    assert found == ["", *["api (7) waits 11 % (84 % before)"] * 2]
+
+
 def test_a_command_for_another_task_alone_says_nothing() -> None:
     assert relieved((pinned(7), 300), *[(pinned(8), 300)] * 6, (pinned(8), 3)) == [""] * 8
     assert relieved((pinned(7), 3), (pinned(7), 3)) == [""] * 2
