@@ -93,6 +93,8 @@ BANDS = ("notice", "alarm")
 _ENDED = re.compile(r"^(The alarm ended \S+ \S+ ago): [^;]+; now: ")
 """What is left of the slow waits, which is less than what is now (ui/screens/dashboard/held.py)."""
 
+_PARENTHESES = re.compile(r" \([^()]*\)")
+
 CAUSED_STEP_NS = NS_PER_MS // 10
 """To the next multiple of which the longest wait that we caused is rounded up: it is an upper bound."""
 
@@ -299,14 +301,19 @@ def _clauses(headline: str, room: int, below: int) -> tuple[str, str]:
 
 
 def _ends(headline: str) -> Iterator[int]:
-    """Where a headline may end: before a clause, before what stands in parentheses, and behind that."""
-    depth = 0
+    """Where a headline may end: before a clause, before what stands in parentheses, and behind that.
+
+    Not behind the name alone that begins a clause: which task it is about says nothing.
+    """
+    depth = begun = 0
     for at, char in enumerate(headline):
-        if not depth and headline.startswith((", ", "; ", " ("), at):
-            yield at
+        before = depth
         depth += (char == "(") - (char == ")")
-        if char == ")" and not depth:
-            yield at + 1
+        begins, closes = not before and headline.startswith((", ", "; ", " ("), at), before and not depth
+        if (begins or closes) and len(_PARENTHESES.sub("", headline[begun : at + 1]).split()) > 1:
+            yield at + bool(closes)
+        if begins and char == ";":
+            begun = at + 2
 
 
 def _own_cost(frame: Frame, level: int, who: str) -> list[Span]:

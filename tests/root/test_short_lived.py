@@ -148,7 +148,9 @@ def test_fork_storm_is_counted_without_loss(collect, front_end: str) -> None:
         with ended(*storms):
             assert [storm.wait() for storm in storms] == [0, 0]
     frame, kernel = collector.frame, forks() - before
-    storm = frame.short_lived[frame.short_lived["comm"] == b"sl-storm"]
+    own = frame.short_lived["comm"] == b"sl-storm"
+    # On a fast machine the scripts themselves live no longer than an interval, either.
+    storm = frame.short_lived[own & (frame.short_lived["parent"] == b"sl-storm")]
     # What was forked lived shorter than an interval, unless it was kept waiting for half a second.
     assert 2_980 <= int(storm["count"].sum()) <= 3_000
     assert int(frame.short_lived["count"].sum()) <= kernel

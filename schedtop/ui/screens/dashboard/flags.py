@@ -15,12 +15,11 @@ _QUOTAS, _PAIRS, _WAITS = (STEAL, TASKS), (BLAME, SLOW_WAITS, TASKS), (SLOW_WAIT
 
 PANES_OF: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("throttled", "quota", "stolen", "steal", "pressure"), _QUOTAS),
-    **dict.fromkeys(
-        ("blocker", "wakeups", "turns", "queueing", "behind-rt", "behind-deadline", "lower-weight"), _PAIRS
-    ),
+    **dict.fromkeys(("blocker", "wakeups", "queueing", "behind-rt", "behind-deadline", "lower-weight"), _PAIRS),
     **dict.fromkeys(("mixed", "deadline-runtime", "rt-runtime", "pinned", "not-balanced", "idle-cpu"), _WAITS),
     **dict.fromkeys(("sched-ext", "yield", "rare", "left-out"), _WAITS),
     "starving": (TASKS,),
+    "turns": (BLAME, TASKS),  # few slow waits, or none
     "waiting": (TASKS,),
     "saturated": (CPUS, QUEUE, TASKS),
     "forks": (SHORT_LIVED, TASKS),

@@ -203,6 +203,19 @@ def test_command_is_whole_before_the_headline_is() -> None:
     assert words(28) == [" !! ALARM  task 7 waits beh…", " → renice -n 10 -p 8"]
 
 
+def test_a_headline_does_not_end_with_a_name_of_which_nothing_is_told() -> None:
+    """At 80 columns it ended with `; web …`."""
+    headline = "cat, date ×1,204/s by sh take 74 % of the busy CPU time; web (24559) waits 22 % of the time"
+    command = f"for p in {'12345 ' * 8}; do echo 19 > /proc/$p/autogroup; done"
+    for width in range(30, 100):
+        first = "".join(
+            part for part, _ in verdict_band(Verdict("alarm", "forks", headline, (), "", command), width)[0]
+        )
+        assert "web …" not in first
+        assert "web (24559) …" not in first
+        assert not first.rstrip().endswith("cat …")
+
+
 def test_where_there_is_little_room_the_end_of_an_alarm_is_told_without_what_is_left() -> None:
     ended = "The alarm ended 4 s ago: slow waits take 158 ms a second (2.58 s before); now: "
     verdict = Verdict("notice", "rule", f"{ended}task 7 waits behind task 8", (), "Do: x 8", "x 8")
