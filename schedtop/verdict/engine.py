@@ -84,11 +84,11 @@ def verdict_on(facts: Facts, breathe: Callable[[], object] = keep_on) -> Verdict
             break
         breathe()
     assert verdict is not None, "the last rule always applies"
-    if rule.level == BY_LOAD and (quota := quota_context(facts)) in verdict.evidence:
+    if rule.level == BY_LOAD:
         # A second cause, with an end of its own: it does not wait behind `v`.
-        verdict = replace(verdict, headline=f"{verdict.headline}; besides, {quota}")
-    if rule.level == BY_LOAD and (helper := late_helper_words(facts, verdict.headline)):
-        verdict = replace(verdict, headline=f"{verdict.headline}; besides, {helper}")
+        quota, helper = quota_context(facts), late_helper_words(facts, verdict.headline)
+        besides = [f"besides, {words}" for words in (quota if quota in verdict.evidence else "", helper) if words]
+        verdict = replace(verdict, headline="; ".join((verdict.headline, *besides)))
     span = facts.frame.interval_ns
     if span >= LITTLE_NS or verdict.rule == "too-short":
         return verdict

@@ -53,9 +53,7 @@ class SlowWaits:
     def of(self, explanation: Explanation) -> Rows:
         """Those of one explanation. Several rules ask for the same, and a copy of a minute is 10 MB."""
         if explanation not in self._parts:
-            places = np.flatnonzero(self.codes == explanation)
-            all_of_them = len(places) == len(self.rows)
-            self._parts[explanation] = self.rows if all_of_them else take_many(self.rows, places, self.breathe)
+            self._parts[explanation] = kept_rows(self.rows, self.codes == explanation, self.breathe)
         return self._parts[explanation]
 
     def share(self, explanation: Explanation) -> float:
@@ -79,7 +77,7 @@ def is_enough(count: int, load: float) -> bool:
 def slow_waits(view: View, breathe: Callable[[], object] = keep_on) -> SlowWaits:
     """Those of a View that are at least as long as the threshold; `breathe` is called where many are copied."""
     frame = view.frame
-    rows = kept_rows(view.slow_waits, view.slow_waits["wait_ns"] >= max(1, frame.threshold_ns))
+    rows = kept_rows(view.slow_waits, view.slow_waits["wait_ns"] >= max(1, frame.threshold_ns), breathe)
     codes = explanations(rows)
     return _weighed(rows, codes, frame.interval_ns, breathe)
 

@@ -16,7 +16,7 @@ class Verdict:
 
     `level`: `ok`, `notice`, `alarm`, `unknown` (it cannot be told), or `measuring` (a live screen has too little data
     yet); `rule`: the id of the rule, see docs/blame.md; `command`: the part of `action` that can be typed, if any can.
-    `relieved`: what a command has just helped while this is still an alarm, on a live screen.
+    `relieved`: the task that a command has just helped, in words, on a live screen.
     """
 
     level: str

@@ -9,10 +9,9 @@ from dataclasses import replace
 from schedtop.base.units import NS_PER_S
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
-from schedtop.model.rows import rows_where
-from schedtop.model.sched_class import treatment
 from schedtop.ui.screens.dashboard.held import TOLD_NS
-from schedtop.verdict.phrases import percent, task_words
+from schedtop.ui.screens.dashboard.helped import less_words, rows_of
+from schedtop.verdict.parts import waiters
 from schedtop.verdict.verdict import Verdict
 
 COMPARED_NS = 5 * NS_PER_S
@@ -56,13 +55,13 @@ class Calmed:
             shares = [_share(view.series, self._tid, end - COMPARED_NS, end) for end in ends]
             self._before = max((share for share in shares if share is not None), default=None)
         since_ns = end_ns - self._since_ns
-        if self._before is None or not SURE_NS <= since_ns <= TOLD_NS:
+        if not self._tid or self._before is None or not SURE_NS <= since_ns <= TOLD_NS:
             return verdict
-        now, name = _share(view.series, self._tid, self._since_ns, end_ns), _name(view.series[-1], self._tid)
-        if not name or now is None or now > MUCH_LESS * self._before:
+        now = _share(view.series, self._tid, self._since_ns, end_ns)
+        task = next(iter(waiters(rows_of(view.series[-1], self._tid))), None)
+        if task is None or now is None or now > MUCH_LESS * self._before:
             return verdict
-        words = f"{name} waits {percent(now)} ({percent(self._before)} before)"
-        return replace(verdict, relieved=words)
+        return replace(verdict, relieved=less_words(task, now, self._before))
 
 
 def _share(frames: Sequence[Frame], tid: int, after_ns: int, until_ns: int) -> float | None:
@@ -72,12 +71,6 @@ def _share(frames: Sequence[Frame], tid: int, after_ns: int, until_ns: int) -> f
         if frame.end_ns <= after_ns:
             break
         if frame.end_ns <= until_ns:
-            delay_ns += int(frame.tasks["run_delay_ns"][frame.tasks["tid"] == tid].sum())
+            delay_ns += int(rows_of(frame, tid)["run_delay_ns"].sum())
             span_ns += frame.interval_ns
     return delay_ns / span_ns if span_ns else None
-
-
-def _name(frame: Frame, tid: int) -> str:
-    """The task in words; empty if it is not there."""
-    rows = rows_where(frame.tasks, frame.tasks["tid"] == tid) if tid else frame.tasks[:0]
-    return task_words(tid, rows["comm"][0], treatment(rows[0]).words) if len(rows) else ""

@@ -9,10 +9,10 @@ from schedtop.base.units import NS_PER_S
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
 from schedtop.model.rows import Rows, rows_where
-from schedtop.model.sched_class import treatment
 from schedtop.ui.screens.dashboard.held import TOLD_NS
 from schedtop.verdict.limits import WAITS_SHARE
-from schedtop.verdict.phrases import percent, task_words
+from schedtop.verdict.parts import Part, waiters
+from schedtop.verdict.phrases import percent
 from schedtop.verdict.verdict import Verdict
 from schedtop.verdict.words import KTHREADD_TGID
 
@@ -53,7 +53,7 @@ class Helped:
             self._words, self._told_ns = words, end_ns
             self._told_tid, self._former_tid = self._former_tid, 0
         if tid:
-            self._before = _share(_row_of(view.series[-1], tid), view.series[-1])
+            self._before = _share(rows_of(view.series[-1], tid), view.series[-1])
             if tid == self._told_tid:
                 self._told_tid = 0  # it waits again
         if verdict.level != "alarm" or not self._told_tid or not 0 <= end_ns - self._told_ns <= TOLD_NS:
@@ -66,17 +66,23 @@ def _relief_words(frame: Frame, tid: int, before: float) -> str:
 
     `before`: for how much of the time it waited.
     """
-    rows = _row_of(frame, tid)
+    rows = rows_of(frame, tid)
     if len(rows) != 1 or rows["ended"][0] or rows["parent_tgid"][0] == KTHREADD_TGID:
         return ""
-    words, now = task_words(tid, rows["comm"][0], treatment(rows[0]).words), _share(rows, frame)
+    (task,), now = waiters(rows), _share(rows, frame)
     if now <= WAITS_SHARE:
-        return f"{words} no longer waits"
-    return f"{words} waits {percent(now)} ({percent(before)} before)" if now <= A_LITTLE * before else ""
+        return f"{task.words} no longer waits"
+    return less_words(task, now, before) if now <= A_LITTLE * before else ""
 
 
-def _row_of(frame: Frame, tid: int) -> Rows:
+def rows_of(frame: Frame, tid: int) -> Rows:
+    """The rows of a task, if it is there."""
     return rows_where(frame.tasks, frame.tasks["tid"] == tid)
+
+
+def less_words(task: Part, now: float, before: float) -> str:
+    """For how much of the time a task waits, and did before."""
+    return f"{task.words} waits {percent(now)} ({percent(before)} before)"
 
 
 def _share(rows: Rows, frame: Frame) -> float:
