@@ -127,7 +127,7 @@ import os, sys, threading, time
 memory = b"x" * (300 << 20)  # given back in the middle of the exec, which takes a while
 def replace():
     os.sched_setaffinity(0, {1})
-    for _ in range(100): time.sleep(0.0001)
+    for _ in range(20): time.sleep(0.0001)
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     print(threading.get_native_id(), flush=True)
     os.read(0, 1)

@@ -36,6 +36,8 @@ from schedtop.sources.scope import Scope, find_scope
 stop, said = threading.Event(), {}
 asleep = subprocess.Popen(["sleep", "60"])
 busy = subprocess.Popen(["sh", "-c", "while :; do sleep 0.01; done"])
+ticks = "import time\\nwhile True: time.sleep(0.01)"
+others = [subprocess.Popen([sys.executable, "-I", "-S", "-c", ticks]) for _ in range(2)]
 os.sched_setaffinity(asleep.pid, {0})
 for source in sys.argv[1:]:
     with LiveSource(300_000_000, 1_000_000, source) as live:
@@ -57,7 +59,7 @@ json.dump({"own": numbers.own, "pid": os.getpid(), "pids": list(scope.tgids), "s
            "affinity": list(allowed_cpus(scope.tgids[0])), "affinity_outside": affinity_outside}, sys.stdout)
 print(flush=True)
 sys.stdin.read()
-for process in (asleep, busy):
+for process in (asleep, busy, *others):
     process.kill()
 """
 
