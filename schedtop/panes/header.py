@@ -260,7 +260,9 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     why: list[Span] = [(f" {why_key} why ", plain if banded else "dim")] if why_key and verdict.evidence else []
     headline, action = steady(verdict.headline), f"→ {steady(verdict.action)}" if verdict.action else ""
     command = f"→ {steady(verdict.command)}" if verdict.command else ""
-    evidence: Parts = [[(steady(item), plain)] for item in verdict.evidence]
+    # What names the same command again can wait for the verdict in full.
+    said = [item for item in verdict.evidence if not verdict.command or verdict.command not in item]
+    evidence: Parts = [[(steady(item), plain)] for item in said]
     room = max(1, width - width_of(relief) - width_of(head) - 1)
     if width_of(headline) + width_of(command) + 3 > room + width - 1:
         headline = _ENDED.sub(r"\1; now: ", headline)

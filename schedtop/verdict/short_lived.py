@@ -98,11 +98,11 @@ def _named(rows: Rows) -> tuple[Rows, tuple[str, str]]:
     top = commands[int(np.argmax(commands["run_ns"]))]
     if top["run_ns"] >= MAIN_SHARE * whole:
         own = rows_where(rows, (rows["comm"] == top["comm"]) & (rows["is_thread"] == top["is_thread"]))
-        return own, (f"{command_name(top)}{' threads' if top['is_thread'] else ''}", _starters(own))
+        return own, (f"{command_name(top)}{' threads' if top['is_thread'] else ''}", _by_parents(own))
     starter = by_parent(rows)[0]
     own = rows_where(rows, rows["parent"] == starter.comm)
     if starter.comm and int(own["run_ns"].sum()) >= MAIN_SHARE * whole:
-        return own, (_commands(own), _starters(own))
+        return own, (_commands(own), _by_parents(own))
     return rows, (counted(len(commands), "command"), f", most often {command_name(commands[0])},")
 
 
@@ -118,7 +118,7 @@ def _often(rows: Rows, interval_ns: int) -> str:
     return often(int(rows["count"].sum()), interval_ns)
 
 
-def _starters(rows: Rows) -> str:
+def _by_parents(rows: Rows) -> str:
     """` by make (1234)` if it started all but a few, ` mostly by sh (64 %)`, ` by sh, bash`; empty if not known."""
     parents, whole = by_parent(rows), int(rows["count"].sum())
     known = [parent for parent in parents if parent.comm]

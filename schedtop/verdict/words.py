@@ -222,7 +222,7 @@ def _late_helpers(f: Facts, tasks: Rows) -> npt.NDArray[np.bool_]:
     what they hold."""
     meant = asks_to_wait(tasks)
     late = meant & (tasks["run_delay_ns"] >= LATE_HELPER * f.frame.interval_ns)
-    found: npt.NDArray[np.bool_] = late & (tasks["parent_tgid"] != KTHREADD_TGID)
+    found: npt.NDArray[np.bool_] = late & (tasks["tgid"] != 0) & (tasks["parent_tgid"] != KTHREADD_TGID)
     return found & np.isin(tasks["tgid"], tasks["tgid"][~meant])
 
 

@@ -35,7 +35,7 @@ class Palette(ModalScreen[Found | None]):
     DEFAULT_CSS = """
     Palette { align: center top; }
     Palette > Vertical {
-        width: 96%; max-width: 100; height: auto; max-height: 90%; margin-top: 1; background: $panel;
+        width: 96%; max-width: 100; height: auto; max-height: 85%; margin-top: 3; background: $panel;
         & > Input, & > Input:focus {
             width: 1fr; height: 1; border: none; background: $background; color: $foreground; padding: 0 2;
         }

@@ -65,6 +65,16 @@ FILES = (
     ("without a screen", "`schedtop snapshot` gives JSON, CSV or text; `schedtop watch` waits for a condition"),
 )
 
+STATE = (
+    ("● LIVE", "what is seen is now; FROZEN: it is held, and the clock on the right tells the moment"),
+    ("window", "the time that all numbers are about (key w)"),
+    ("slow >", "longer waits are looked at one by one: cause, preemptor, blocker (keys + and -)"),
+    ("self", "what schedtop takes: CPU, memory, time added to each context switch, its own priority"),
+    ("delayed others", "the longest wait for a CPU that schedtop has caused: at most (≤), in a crowd at least (≥)"),
+    ("unseen", "switches that the kernel did not report: counted, but the waits that ended there are missing"),
+    ("lost", "what was not seen or not kept, by kind; all else is complete"),
+)
+
 MOUSE = (
     ("click on a row", "selects it"),
     ("double click", "opens it, as Enter does; a slow wait or a short-lived command: all about it"),
@@ -98,6 +108,7 @@ def topics_of(
         Topic("Filters", lambda width: _terms("Filters: only tasks (or CPUs) that pass are shown", FILTERS, width)),
         Topic("Presets", lambda width: _terms("Presets: panes for a job", _presets(), width)),
         Topic("Verdict", lambda width: _terms("Levels of the verdict, in the first line", _levels(), width)),
+        Topic("Third line", lambda width: _terms("The third line: what is shown and what it costs", STATE, width)),
         Topic("Causes", lambda width: _terms("Causes of slow waits: the first that holds", _causes(), width)),
         Topic("Words", lambda width: _terms("Words", WORDS, width)),
         Topic("Files", lambda width: _terms("Files", FILES, width)),
