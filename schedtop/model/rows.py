@@ -19,6 +19,9 @@ from schedtop.base.units import printable
 Integers = npt.NDArray[np.integer]
 Rows = npt.NDArray[np.void]
 
+KTHREADD_TGID = 2
+"""The `parent_tgid` of the other threads of the kernel, of any boot."""
+
 WAIT_KINDS = ("wakeup", "preemption", "fork")
 """First axis of `LatencyTable.counts`: why the task was queued. `fork`: it is new, and has not run yet."""
 

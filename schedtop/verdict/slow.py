@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,11 +12,11 @@ from schedtop.base.breath import keep_on
 from schedtop.base.histogram import LOW_NS
 from schedtop.history.view import View
 from schedtop.model.frame import Frame
-from schedtop.model.rows import Integers, Rows, kept_rows, take_many
+from schedtop.model.rows import KTHREADD_TGID, Integers, Rows, kept_rows, take_many
 from schedtop.model.sched_class import Level, Policy, SchedClass
 from schedtop.model.waits import Explanation, explanations
 from schedtop.model.weights import nice_weight
-from schedtop.verdict.limits import FEW_SLOW, LITTLE_LOAD, MAIN_FACTOR, MAIN_SHARE
+from schedtop.verdict.limits import FEW_SLOW, LITTLE_LOAD, MAIN_FACTOR, MAIN_SHARE, SOME_ROOM
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +79,24 @@ def slow_waits(view: View, breathe: Callable[[], object] = keep_on) -> SlowWaits
     frame = view.frame
     rows = kept_rows(view.slow_waits, view.slow_waits["wait_ns"] >= max(1, frame.threshold_ns), breathe)
     codes = explanations(rows)
+    codes[_pinned_beside_room(frame, view.cpu_ids, rows, codes)] = Explanation.PINNED
     return _weighed(rows, codes, frame.interval_ns, breathe)
+
+
+def _pinned_beside_room(frame: Frame, cpus: Sequence[int], rows: Rows, codes: Integers) -> npt.NDArray[np.bool_]:
+    """Which waits in a queue are of tasks that may run on this CPU alone, while another has room.
+
+    A wait of the same tasks is explained by that only if the other CPU was idle all the while.
+    """
+    found: npt.NDArray[np.bool_] = (codes == Explanation.QUEUEING) & (rows["allowed_cpus"] == 1)
+    if "switches" in frame.unavailable or not found.any():
+        return found & False
+    ids = np.array(cpus)
+    roomy = ids[frame.cpus.column("idle_ns")[ids] >= SOME_ROOM * frame.interval_ns]
+    found &= bool(len(roomy)) & ~np.isin(rows["cpu"], roomy)
+    # Those of CPUs have an affinity that nobody may change.
+    kernels = frame.tasks["tid"][frame.tasks["parent_tgid"] == KTHREADD_TGID]
+    return found & ~np.isin(rows["tid"], kernels)
 
 
 def urgent(slow: SlowWaits, interval_ns: int) -> SlowWaits:

@@ -11,7 +11,7 @@ from schedtop.base.cpu_lists import cpus_text
 from schedtop.base.pgrep import pgrep_words
 from schedtop.base.units import NS_PER_US, exact_duration, format_ns, format_round_ns, format_whole_s
 from schedtop.model.containers import cgroup_label
-from schedtop.model.rows import Rows, rows_where, text
+from schedtop.model.rows import KTHREADD_TGID, Rows, rows_where, text
 from schedtop.model.sched_class import Level, SchedClass, treatment
 from schedtop.model.waits import Explanation
 from schedtop.model.weights import nice_of_weight
@@ -27,6 +27,7 @@ from schedtop.verdict.limits import (
     NOTABLE_SLICES,
     OVER_NS,
     QUOTA_NOTICE,
+    WAITS_SHARE,
 )
 from schedtop.verdict.parts import Part, blockers_of, steadiest, waiters
 from schedtop.verdict.phrases import counted, percent, task_words, verb
@@ -71,12 +72,15 @@ LATE_HELPER = 0.5
 MOST_STARTERS = 5
 """So many of one name are in a command by number: with more it would not fit a line."""
 
+STARTER_SHARE = 0.1
+"""What starts a smaller part of a storm is no starter."""
+
+LOOK = "ps "
+"""How the command about a storm begins when all others go first as it is."""
+
 LEAST_THRESHOLD_NS = 10 * NS_PER_US
 
 OWN_COMM = b"schedtop"
-
-KTHREADD_TGID = 2
-"""What starts all other threads of the kernel, of any boot."""
 
 FEWER = "Start fewer processes (keep workers), or let them wait"
 
@@ -257,9 +261,12 @@ def share_words(rows: Rows, part: Part) -> str:
 def idle_words(f: Facts, rows: Rows) -> str:
     """Which CPU was idle meanwhile, and how idle it is altogether."""
     known = rows["idle_cpu"] >= 0
-    if not known.any():
+    if known.any():
+        cpu = int(np.argmax(np.bincount(rows["idle_cpu"][known], rows["wait_ns"][known])))
+    elif others := {cpu: ratio for cpu, ratio in f.idle.items() if cpu not in rows["cpu"]}:
+        cpu = max(others, key=lambda each: others[each])
+    else:
         return "another CPU was idle meanwhile"
-    cpu = int(np.argmax(np.bincount(rows["idle_cpu"][known], rows["wait_ns"][known])))
     if f.idle.get(cpu, 0.0) >= IDLE:
         return f"CPU {cpu} is {percent(f.idle[cpu])} idle"
     return f"CPU {cpu} was idle meanwhile"
@@ -320,8 +327,26 @@ def are_pinned(victims: Sequence[Part], moved: Part) -> str:
 
 
 def widen_words(f: Facts, moved: Part) -> tuple[str, str]:
-    """What to do about the affinity of a task, and the command in it."""
-    return typed("Widen the affinity", f"taskset -cp {cpus_text(f.frame.cpus.ids)} {moved.tid}")
+    """What to do about the affinity of a task, and the command in it: for all of its process where all are alike."""
+    cpus, tgid = cpus_text(f.frame.cpus.ids), _pinned_alike(f, moved)
+    if tgid:
+        return typed(f"Widen the affinity of all threads of {moved.name}", f"taskset -acp {cpus} {tgid}")
+    return typed("Widen the affinity", f"taskset -cp {cpus} {moved.tid}")
+
+
+def _pinned_alike(f: Facts, moved: Part) -> int:
+    """The process of the task, if several of its threads wait and all that are seen may run on this CPU alone; else 0.
+
+    Threads on CPUs of their own are there on purpose.
+    """
+    tasks = f.frame.tasks
+    tgids = tasks["tgid"][tasks["tid"] == moved.tid]
+    if not len(tgids) or not tgids[0]:
+        return 0
+    own = rows_where(tasks, (tasks["tgid"] == tgids[0]) & (tasks["ended"] == 0))
+    waiting = own["tid"][own["run_delay_ns"] >= WAITS_SHARE * f.frame.interval_ns]
+    alike = (own["allowed_cpus"] <= 1).all() and len(np.unique(own["last_cpu"])) == 1
+    return int(tgids[0]) if alike and len(np.unique(waiting)) > 1 else 0
 
 
 def typed(reason: str, command: str) -> tuple[str, str]:
@@ -445,7 +470,7 @@ def fewer_processes(f: Facts, comm: bytes, tgid: int) -> tuple[str, str]:
         nice = max(nice, session)
     if nice >= LEAST_NICE:
         # All others go first as it is.
-        return typed("See what they are for, and start fewer", f"ps -o pid,ppid,args {starters}")
+        return typed("See what they are for, and start fewer", f"{LOOK}-o pid,ppid,args {starters}")
     if as_sessions:
         file = f"echo {LEAST_NICE} > /proc/{tgid or '$p'}/autogroup"
         return typed(
@@ -458,11 +483,15 @@ def fewer_processes(f: Facts, comm: bytes, tgid: int) -> tuple[str, str]:
 
 
 def _starters(f: Facts, comm: bytes, storm: Sequence[bytes]) -> str:
-    """The processes of that name that start a storm, if they are few; else all of that name, innocent ones, too."""
+    """The processes of that name that start a storm, if they are few; else all of that name, innocent ones, too.
+
+    One that starts a small part of it is no starter: a shell in which somebody types is a bash like the script's.
+    """
     tasks = f.frame.tasks
     own = (tasks["comm"] == comm) & (tasks["tid"] == tasks["tgid"]) & (tasks["ended"] == 0)
     children = np.isin(tasks["comm"], storm) & (tasks["ended"] != 0)
-    found = np.intersect1d(tasks["tgid"][own], tasks["parent_tgid"][children]).tolist()
+    parents, counts = np.unique(tasks["parent_tgid"][children], return_counts=True)
+    found = np.intersect1d(tasks["tgid"][own], parents[counts >= STARTER_SHARE * counts.sum()]).tolist()
     return " ".join(map(str, found)) if 0 < len(found) <= MOST_STARTERS else pgrep_words(text(comm))
 
 

@@ -47,7 +47,8 @@ def one_blocker(f: Facts) -> Finding | None:
     if not blockers:
         return None
     top, whole = blockers[0], int(rows["wait_ns"].sum())
-    if top.ns < MAIN_SHARE * whole:
+    # One that goes last among its own is no culprit: to let it wait more would hit what it does it for.
+    if top.ns < MAIN_SHARE * whole or top.treatment.nice > 0:
         return None
     kept_waiting = rows[((rows["blocker_tid"] == top.tid) & (rows["blocker_ns"] > 0)).any(axis=1)]
     tasks, cpus = len(set(kept_waiting["tid"].tolist())), list(set(kept_waiting["cpu"].tolist()))

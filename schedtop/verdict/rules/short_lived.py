@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from schedtop.model.rows import rows_where
+from schedtop.model.rows import KTHREADD_TGID, rows_where
 from schedtop.model.waits import Explanation
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import MAIN_SHARE, QUOTA_NOTICE, SHORT_LIVED_SHARE, WAITS_SHARE
@@ -15,7 +15,7 @@ from schedtop.verdict.short_lived import ShortLived
 from schedtop.verdict.slow import asks_to_wait, urgent
 from schedtop.verdict.words import (
     FEWER,
-    KTHREADD_TGID,
+    LOOK,
     NICE_MAY_NOT_HELP,
     OWN_COMM,
     context_words,
@@ -26,6 +26,8 @@ from schedtop.verdict.words import (
     storm_names,
     typed,
 )
+
+NOBODY_WAITS = "no other task waits"
 
 
 def short_lived(f: Facts) -> Finding | None:
@@ -46,7 +48,10 @@ def short_lived(f: Facts) -> Finding | None:
     evidence = (*known, *((NICE_MAY_NOT_HELP,) if found.starter and not f.frame.overhead.session_nice else ()))
     takes = f"{found.words} take {percent(found.named_share)} of the busy CPU time"
     headline = "; ".join(filter(None, (late, takes) if f.names_tasks else (takes, late)))
-    return Finding(headline, evidence, *_action(f, found), level="" if f.slow.enough else "notice")
+    action = _action(f, found)
+    # Once others go first and none of them waits, nobody is harmed.
+    is_calm = late == NOBODY_WAITS and action[1].startswith(LOOK)
+    return Finding(headline, evidence, *action, level="notice" if is_calm or not f.slow.enough else "")
 
 
 def _action(f: Facts, found: ShortLived) -> tuple[str, str]:
@@ -61,7 +66,7 @@ def _late(f: Facts, storm: list[bytes]) -> str:
     others = rows_where(others, (others["parent_tgid"] != KTHREADD_TGID) & (others["ended"] == 0))
     others = rows_where(others, (others["run_delay_ns"] >= WAITS_SHARE * f.frame.interval_ns) & ~asks_to_wait(others))
     if not len(others):
-        return "no other task waits" if len(tasks) and not f.chosen else ""
+        return NOBODY_WAITS if len(tasks) and not f.chosen else ""
     (most,) = waiters(others[np.argsort(-others["run_delay_ns"], kind="stable")[:1]])
     return f"{most.words} waits {percent(most.ns / max(1, f.frame.interval_ns))} of the time"
 

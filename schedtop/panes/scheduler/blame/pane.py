@@ -142,6 +142,9 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         self._quota = quota_part(view)
         self.set_rows(self._account.pairs, view.settings.pair_sort)
 
+    def is_idle(self, view: View) -> bool:
+        return not len(view.frame.pairs) and not len(view.frame.slow_waits)
+
     def view_glance(self, view: View) -> Spans:
         if not len(view.pairs):
             return [("no task", "dim")]

@@ -36,8 +36,8 @@ FEW_ROWS_LOG = 4.0
 THRESHOLD_REACH = 100
 """A threshold is in the range if it is at most so many times the longest wait."""
 
-SHRINK = 1.45
-"""The range becomes smaller only if its rows become so many times finer."""
+SHRINK = 1.3
+"""The range becomes smaller only if its rows become so many times finer: two of a power of ten in place of 1.5."""
 
 FACTORS = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 100)
 """By how much more waits make a cell one shade darker."""

@@ -13,6 +13,7 @@ from schedtop.ui.screens.dashboard.held import TOLD_NS
 from schedtop.ui.screens.dashboard.helped import less_words, rows_of
 from schedtop.verdict.parts import waiters
 from schedtop.verdict.verdict import Verdict
+from schedtop.verdict.words import LOOK
 
 COMPARED_NS = 5 * NS_PER_S
 STRETCHES = 6
@@ -25,8 +26,6 @@ SURE_NS = 2 * NS_PER_S
 MUCH_LESS = 0.75
 
 _WAITS = re.compile(r"\((\d+)(?:, [^()]*)?\) waits \d+ % of the time$")
-_LOOK = "ps "
-"""How the command begins when the one that lets a storm wait has been typed."""
 
 
 class Calmed:
@@ -45,7 +44,7 @@ class Calmed:
             self._settings, self._tid, self._since_ns = settings, 0, None
         if verdict.rule != "forks":
             return verdict
-        if not verdict.command.startswith(_LOOK):
+        if not verdict.command.startswith(LOOK):
             found = _WAITS.search(verdict.headline)
             self._tid, self._since_ns = int(found[1]) if found else 0, None
             return verdict

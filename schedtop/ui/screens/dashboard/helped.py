@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import numpy as np
+
 from schedtop.base.units import NS_PER_S
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
-from schedtop.model.rows import Rows, rows_where
+from schedtop.model.rows import KTHREADD_TGID, Rows, rows_where
 from schedtop.ui.screens.dashboard.held import TOLD_NS
 from schedtop.verdict.limits import WAITS_SHARE
 from schedtop.verdict.parts import Part, waiters
 from schedtop.verdict.phrases import percent
 from schedtop.verdict.verdict import Verdict
-from schedtop.verdict.words import KTHREADD_TGID
 
 ASKED_NS = 5 * NS_PER_S
 """So long after another task took its place in the command it is asked whether it waits."""
@@ -25,15 +26,21 @@ A_LITTLE = 0.25
 RULES = ("pinned", "turns")
 """Of others a task is moved that does not wait itself."""
 
-_WIDENED = re.compile(r"taskset -cp \S+ (\d+)")
+_WIDENED = re.compile(r"taskset -(a?)cp \S+ (\d+)")
+"""With `a` for all threads of a process."""
+
+Moved = tuple[str, int]
+"""The field of a number, tid or tgid, and the number."""
+
+_NOBODY: Moved = ("tid", 0)
 
 
 class Helped:
-    """The task that a verdict wanted to have run elsewhere, too."""
+    """The task or process that a verdict wanted to have run elsewhere, too."""
 
     def __init__(self) -> None:
         self._settings: ViewSettings | None = None
-        self._tid = self._former_tid = self._told_tid = 0
+        self._moved = self._former = self._told = _NOBODY
         self._former_ns = self._told_ns = 0
         self._before = 0.0
         self._words = ""
@@ -42,42 +49,48 @@ class Helped:
         """The verdict, and for half a minute with it which task no longer waits."""
         settings, end_ns = replace(view.settings, selected_task=None), view.frame.end_ns
         if settings != self._settings:
-            self._settings, self._tid, self._former_tid, self._told_tid = settings, 0, 0, 0
+            self._settings, self._moved, self._former, self._told = settings, _NOBODY, _NOBODY, _NOBODY
         found = _WIDENED.fullmatch(verdict.command) if verdict.rule in RULES else None
-        tid = int(found[1]) if found else 0
-        if tid != self._tid:
-            self._tid, self._former_tid, self._former_ns = tid, self._tid, end_ns
+        moved: Moved = ("tgid" if found[1] else "tid", int(found[2])) if found else _NOBODY
+        if moved != self._moved:
+            self._moved, self._former, self._former_ns = moved, self._moved, end_ns
         # The second in which the command was typed has waits from before.
-        is_asked = self._former_tid and 0 <= end_ns - self._former_ns <= ASKED_NS
-        if is_asked and (words := _relief_words(view.series[-1], self._former_tid, self._before)):
+        is_asked = self._former != _NOBODY and 0 <= end_ns - self._former_ns <= ASKED_NS
+        if is_asked and (words := _relief_words(view.series[-1], self._former, self._before)):
             self._words, self._told_ns = words, end_ns
-            self._told_tid, self._former_tid = self._former_tid, 0
-        if tid:
-            self._before = _share(rows_of(view.series[-1], tid), view.series[-1])
-            if tid == self._told_tid:
-                self._told_tid = 0  # it waits again
-        if verdict.level != "alarm" or not self._told_tid or not 0 <= end_ns - self._told_ns <= TOLD_NS:
+            self._told, self._former = self._former, _NOBODY
+        if moved != _NOBODY:
+            self._before = _share(_rows(view.series[-1], moved), view.series[-1])
+            if moved == self._told:
+                self._told = _NOBODY  # it waits again
+        if verdict.level != "alarm" or self._told == _NOBODY or not 0 <= end_ns - self._told_ns <= TOLD_NS:
             return verdict
         return replace(verdict, relieved=self._words)
 
 
-def _relief_words(frame: Frame, tid: int, before: float) -> str:
-    """That the task hardly waits, or how little; empty if it does not run any more, and of a kernel thread.
+def _relief_words(frame: Frame, moved: Moved, before: float) -> str:
+    """That it hardly waits, or how little; empty if it does not run any more, and of a kernel thread.
 
     `before`: for how much of the time it waited.
     """
-    rows = rows_of(frame, tid)
-    if len(rows) != 1 or rows["ended"][0] or rows["parent_tgid"][0] == KTHREADD_TGID:
+    rows = _rows(frame, moved)
+    rows = rows_where(rows, rows["ended"] == 0)
+    if not len(rows) or rows["parent_tgid"][0] == KTHREADD_TGID:
         return ""
-    (task,), now = waiters(rows), _share(rows, frame)
+    task, now = waiters(rows)[int(np.argmax(rows["run_delay_ns"]))], _share(rows, frame)
     if now <= WAITS_SHARE:
         return f"{task.words} no longer waits"
     return less_words(task, now, before) if now <= A_LITTLE * before else ""
 
 
+def _rows(frame: Frame, moved: Moved) -> Rows:
+    field, number = moved
+    return rows_where(frame.tasks, frame.tasks[field] == number)
+
+
 def rows_of(frame: Frame, tid: int) -> Rows:
     """The rows of a task, if it is there."""
-    return rows_where(frame.tasks, frame.tasks["tid"] == tid)
+    return _rows(frame, ("tid", tid))
 
 
 def less_words(task: Part, now: float, before: float) -> str:
