@@ -7,8 +7,8 @@ import numpy as np
 from schedtop.model.rows import KTHREADD_TGID, rows_where
 from schedtop.model.waits import Explanation
 from schedtop.verdict.facts import Facts
-from schedtop.verdict.limits import MAIN_SHARE, QUOTA_NOTICE, SHORT_LIVED_SHARE, WAITS_SHARE
-from schedtop.verdict.parts import waiters
+from schedtop.verdict.limits import DELAYED_SHARE, MAIN_SHARE, QUOTA_NOTICE, SHORT_LIVED_SHARE, WAITS_SHARE
+from schedtop.verdict.parts import Part, waiters
 from schedtop.verdict.phrases import percent
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.short_lived import ShortLived
@@ -27,8 +27,6 @@ from schedtop.verdict.words import (
     typed,
 )
 
-NOBODY_WAITS = "no other task waits"
-
 
 def short_lived(f: Facts) -> Finding | None:
     """Not where there are few slow waits and another reason for those that may come.
@@ -39,7 +37,8 @@ def short_lived(f: Facts) -> Finding | None:
     if found is None or found.share < SHORT_LIVED_SHARE or not _to_blame(f):
         return None
     storm = [*storm_names(f, found.starter.comm if found.starter else b"")]
-    late = _late(f, storm)
+    most = _late(f, storm)
+    late = _late_words(f, most)
     if f.names_tasks and not (late and _wait_behind(f, storm)):
         return None
     rows = f.slow.of(Explanation.QUEUEING)
@@ -49,8 +48,8 @@ def short_lived(f: Facts) -> Finding | None:
     takes = f"{found.words} take {percent(found.named_share)} of the busy CPU time"
     headline = "; ".join(filter(None, (late, takes) if f.names_tasks else (takes, late)))
     action = _action(f, found)
-    # Once others go first and none of them waits, nobody is harmed.
-    is_calm = late == NOBODY_WAITS and action[1].startswith(LOOK)
+    # Once all others go first and none of them notices, nobody is harmed.
+    is_calm = action[1].startswith(LOOK) and (not most or most.ns < DELAYED_SHARE * f.frame.interval_ns)
     return Finding(headline, evidence, *action, level="notice" if is_calm or not f.slow.enough else "")
 
 
@@ -59,15 +58,19 @@ def _action(f: Facts, found: ShortLived) -> tuple[str, str]:
     return fewer_processes(f, starter.comm, starter.tgid) if starter else typed(FEWER, "")
 
 
-def _late(f: Facts, storm: list[bytes]) -> str:
-    """Which of the other tasks waits most, or that none waits: that is what somebody misses."""
+def _late(f: Facts, storm: list[bytes]) -> Part | None:
+    """The one of the other tasks that waits most, if it waits so much that somebody may miss it."""
     tasks = f.view.tasks
     others = rows_where(tasks, ~np.isin(tasks["comm"], [*storm, OWN_COMM]))
     others = rows_where(others, (others["parent_tgid"] != KTHREADD_TGID) & (others["ended"] == 0))
     others = rows_where(others, (others["run_delay_ns"] >= WAITS_SHARE * f.frame.interval_ns) & ~asks_to_wait(others))
-    if not len(others):
-        return NOBODY_WAITS if len(tasks) and not f.chosen else ""
-    (most,) = waiters(others[np.argsort(-others["run_delay_ns"], kind="stable")[:1]])
+    return next(iter(waiters(others[np.argsort(-others["run_delay_ns"], kind="stable")[:1]])), None)
+
+
+def _late_words(f: Facts, most: Part | None) -> str:
+    """For how much of the time it waits, or that no other task does."""
+    if most is None:
+        return "no other task waits" if len(f.view.tasks) and not f.chosen else ""
     return f"{most.words} waits {percent(most.ns / max(1, f.frame.interval_ns))} of the time"
 
 

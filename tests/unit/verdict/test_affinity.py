@@ -225,3 +225,46 @@ def test_threads_of_a_pinned_ones_process_may_wait_for_what_it_holds() -> None:
 def test_of_chosen_tasks_less_waiting_is_an_alarm() -> None:
     assert judged(frame(pinned(26))).level == judged(frame(pinned(24)), "comm:app").level == "notice"
     assert judged(frame(pinned(26)), "comm:app").level == "alarm"
+
+
+def test_all_threads_of_a_pinned_service_are_moved_at_once() -> None:
+    """Each took a command of its own; the lock holder among them none."""
+
+    def found(*, others_cpu: int = 1, allowed: int = 1, delay_ms: int = 300) -> Verdict:
+        rows = pinned(90)
+        hogs = [tasks(tid=tid, tgid=tid, comm=b"app", run_ns=440 * MS, run_delay_ns=560 * MS) for tid in (101, 102)]
+        api = [tasks(tid=tid, tgid=6, comm=b"api", run_ns=60 * MS, run_delay_ns=delay_ms * MS) for tid in (7, 8)]
+        rows["tid"][:20], rows["comm"][:20] = 7, b"api"
+        known = np.concatenate((*hogs, *api))
+        known["sched_class"], known["last_cpu"], known["allowed_cpus"] = SchedClass.FAIR, 1, 1
+        known["last_cpu"][-1], known["allowed_cpus"][-1] = others_cpu, allowed
+        return judged(frame(rows, tasks=known))
+
+    whole = found()
+    assert whole.command == "taskset -acp 0-1 6"
+    assert whole.action == "Widen the affinity of all threads of api: taskset -acp 0-1 6"
+    # A thread on a CPU of its own is there on purpose.
+    assert found(others_cpu=0).command == "taskset -cp 0-1 7"
+    assert found(allowed=2).command == "taskset -cp 0-1 7"
+
+
+def test_hogs_on_one_cpu_beside_a_cpu_with_room_are_pinned() -> None:
+    """What was left of a trouble was a queue without a cause: the other CPU was never idle for a whole wait."""
+
+    def found(idle: float, *, allowed: int = 1, parent: int = 1, own_idle: float = 0.0) -> Verdict:
+        rows = blocked(waits(200), (0, b"app", 1.0))
+        rows["allowed_cpus"] = allowed
+        hogs = [tasks(tid=tid, tgid=tid, comm=b"app", run_ns=500 * MS, parent_tgid=parent) for tid in (101, 102)]
+        return judged(frame(rows, tasks=np.concatenate(hogs), busy=(1 - idle, 1 - own_idle)))
+
+    pinned_ones = found(0.5)
+    assert (pinned_ones.rule, pinned_ones.command) == ("pinned", "taskset -cp 0-1 101")
+    assert pinned_ones.headline.endswith("CPU 0 is 50 % idle")
+    for other in (
+        found(0.2),
+        found(0.5, allowed=2),
+        found(0.5, allowed=0),
+        found(0.5, parent=2),
+        found(0.5, own_idle=0.4),
+    ):
+        assert other.rule != "pinned"

@@ -238,3 +238,27 @@ def test_a_storm_whose_session_was_told_to_wait_is_no_mixed_cause() -> None:
     assert (verdict.rule, verdict.level) == ("forks", "notice")
     both["victim_weight"][:, 0] = nice_weight(0)
     assert judged(frame(both, busy=(1.0, 1.0), short_lived=storm)).rule == "mixed"
+
+
+def test_what_starts_a_small_part_of_a_storm_is_no_starter() -> None:
+    """The shell in which somebody typed had the name of those that ran the script."""
+    rows = blocked(waits(20), (66, b"sh", 0.5), (67, b"sh", 0.4))
+    rows["blocker_level"][:, :2] = Level.AUTOGROUP
+    starters = [tasks(tid=tid, tgid=tid, comm=b"make", run_ns=MS) for tid in (20, 21, 22)]
+    children = [
+        tasks(tid=200 + one, tgid=200 + one, comm=b"sh", ended=1, parent_tgid=22 if one == 30 else 20 + one % 2)
+        for one in range(31)
+    ]
+    storm = frame(
+        rows, busy=(0.9, 0.9), short_lived=short_lived(1200, MS, tgid=0), tasks=np.concatenate((*starters, *children))
+    )
+    assert judged(storm).command == "for p in 20 21; do echo 19 > /proc/$p/autogroup; done"
+
+
+@pytest.mark.parametrize(("delay_ms", "level"), [(0, "notice"), (50, "notice"), (200, "alarm")])
+def test_once_all_others_go_first_and_hardly_wait_a_storm_is_no_alarm(delay_ms: int, level: str) -> None:
+    rows = blocked(waits(100, wait_ns=10 * MS), (66, b"sh", 0.5), (67, b"sh", 0.4))
+    rows["blocker_level"][:, :2], rows["blocker_weight"][:, :2] = Level.AUTOGROUP, nice_weight(19)
+    web = tasks(tid=7, tgid=7, comm=b"web", run_ns=MS, run_delay_ns=delay_ms * MS)
+    verdict = judged(frame(rows, busy=(0.9, 0.9), short_lived=short_lived(1200, MS), tasks=web))
+    assert (verdict.rule, verdict.level) == ("forks", level)

@@ -46,7 +46,8 @@ class Calmed:
             return verdict
         if not verdict.command.startswith(LOOK):
             found = _WAITS.search(verdict.headline)
-            self._tid, self._since_ns = int(found[1]) if found else 0, None
+            # In the second in which the command is typed perhaps nobody waits.
+            self._tid, self._since_ns = int(found[1]) if found else self._tid, None
             return verdict
         if self._since_ns is None:
             self._since_ns = end_ns

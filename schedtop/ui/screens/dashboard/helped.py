@@ -42,7 +42,7 @@ class Helped:
         self._settings: ViewSettings | None = None
         self._moved = self._former = self._told = _NOBODY
         self._former_ns = self._told_ns = 0
-        self._before = 0.0
+        self._before = self._former_before = 0.0
         self._words = ""
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
@@ -54,9 +54,10 @@ class Helped:
         moved: Moved = ("tgid" if found[1] else "tid", int(found[2])) if found else _NOBODY
         if moved != self._moved:
             self._moved, self._former, self._former_ns = moved, self._moved, end_ns
+            self._former_before = self._before
         # The second in which the command was typed has waits from before.
         is_asked = self._former != _NOBODY and 0 <= end_ns - self._former_ns <= ASKED_NS
-        if is_asked and (words := _relief_words(view.series[-1], self._former, self._before)):
+        if is_asked and (words := _relief_words(view.series[-1], self._former, self._former_before)):
             self._words, self._told_ns = words, end_ns
             self._told, self._former = self._former, _NOBODY
         if moved != _NOBODY:

@@ -16,6 +16,7 @@ from schedtop.model.host import Host
 from schedtop.ui.screens.dashboard.calmed import Calmed
 from schedtop.ui.screens.dashboard.held import Held
 from schedtop.ui.screens.dashboard.helped import Helped
+from schedtop.ui.screens.dashboard.scripts import with_script
 from schedtop.ui.screens.dashboard.timeline import Timeline
 from schedtop.verdict.engine import verdict_on, with_end
 from schedtop.verdict.facts import Facts, gather
@@ -130,7 +131,7 @@ class Shown:
             for relief in self._reliefs:
                 verdict = relief.shown(verdict, view)
         if not view.host.recorded_source:
-            verdict = verdict.with_keys()
+            verdict = with_script(verdict).with_keys()
         return verdict.with_sudo() if "SUDO_UID" in os.environ else verdict
 
     def grow_older(self) -> bool:

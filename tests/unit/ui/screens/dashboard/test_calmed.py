@@ -55,3 +55,15 @@ def test_without_a_command_before_nothing_is_told() -> None:
     assert not any(relieved([*BEFORE, *[(CURE, 50)] * 8])), "it has not been typed"
     assert not any(relieved([*BEFORE, *[(LOOK, 50)] * 8], rule="blocker"))
     assert relieved([*BEFORE, *[(LOOK, 50)] * 8], settings=ViewSettings(filter=Filter.parse("comm:cat")))[-1] == ""
+
+
+def test_that_nobody_waits_in_the_second_of_the_command_is_no_other_task() -> None:
+    calmed, frames, told = Calmed(), [], []
+    calm = "cat ×900/s by monitor.sh (9) take 73 % of the busy CPU time; no other task waits"
+    for second, (command, delay_ms) in enumerate([*BEFORE[:5], (CURE, 0), *[(LOOK, 20)] * 4], 1):
+        frames.append(
+            replace(frame(tasks=tasks(tid=7, comm=b"web", run_delay_ns=delay_ms * MS)), end_ns=second * NS_PER_S)
+        )
+        verdict = storm(command) if delay_ms else replace(storm(command), headline=calm)
+        told.append(calmed.shown(verdict, History(HOST, frames).view(ViewSettings())).relieved)
+    assert told[-1] == "web (7) waits 2 % (22 % before)"

@@ -80,3 +80,22 @@ def test_a_command_for_another_task_alone_says_nothing() -> None:
     assert relieved((pinned(7), 3), (pinned(7), 3)) == [""] * 2
     assert relieved((pinned(9), 3), (pinned(8), 3)) == [""] * 2, "it is gone"
     assert relieved((pinned(7), 300), (pinned(8, "notice"), 3))[-1] == "", "the end of the alarm is told"
+
+
+def test_a_process_whose_threads_were_to_be_moved_and_wait_no_longer() -> None:
+    def of_process(second: int, *delays_ms: int) -> View:
+        threads = [
+            tasks(tid=7 + number, tgid=6, comm=b"api", run_delay_ns=delay * MS)
+            for number, delay in enumerate(delays_ms)
+        ]
+        return History(HOST, [frame(tasks=np.concatenate(threads), end_ns=second * NS_PER_S)]).view(ViewSettings())
+
+    command = "taskset -acp 0-1 6"
+    both = Verdict("alarm", "pinned", "hogs take turns", (), f"Widen the affinity: {command}", command)
+    helped = Helped()
+    helped.shown(both, of_process(1, 200, 250))
+    assert helped.shown(pinned(8), of_process(2, 200, 3)).relieved == "", "one of them still waits"
+    assert helped.shown(pinned(8), of_process(3, 30, 60)).relieved == "api (8) waits 9 % (45 % before)"
+    helped = Helped()
+    helped.shown(both, of_process(1, 200, 250))
+    assert helped.shown(pinned(8), of_process(2, 2, 3)).relieved == "api (8) no longer waits"
