@@ -79,7 +79,7 @@ TRENDS = (
     ),
     Trend(
         "quota",
-        "Throttled by a quota",
+        "Time throttled by quotas",
         (("throttled", "quota", "throttled"),),
         format_ratio,
         "throttling",

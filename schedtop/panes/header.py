@@ -269,7 +269,7 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     first, rest = headline, ""
     if width_of(headline) > room:
         first, rest = broken(headline, room)
-    elif action and width_of(headline) + width_of(action) + 3 <= room:
+    elif action and evidence and width_of(headline) + width_of(action) + 3 <= room:
         first, action = f"{headline}   {action}", ""
     below = "   ".join(filter(None, (rest, action)))
     if command and width_of(below) > width - 1:

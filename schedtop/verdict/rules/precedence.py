@@ -9,7 +9,7 @@ import numpy as np
 
 from schedtop.base.units import format_ns, format_round_ns
 from schedtop.model.kernels import has_fair_server, rt_keeper
-from schedtop.model.rows import Rows, rows_where
+from schedtop.model.rows import KTHREADD_TGID, Rows, rows_where
 from schedtop.model.sched_class import Level, Policy, SchedClass, treatment
 from schedtop.model.waits import Evidence, Explanation
 from schedtop.model.weights import MOST_SHARES, cpu_weight_of_shares, nice_of_weight, nice_weight
@@ -29,6 +29,7 @@ from schedtop.verdict.words import (
     task_names,
     typed,
     up_to_words,
+    widen_words,
 )
 
 
@@ -44,8 +45,18 @@ def behind_rt(f: Facts) -> Finding | None:
     others = f" and {counted(len(victims) - 1, 'other')}" if len(victims) > 1 else ""
     waits = f"{_share_of_waits(rows, top)} of {'their' if others else 'its'} waits, {up_to_words(rows)}"
     headline = f"{top.words}, real-time, keeps {victims[0].name}{others} from CPU {cpu} for {waits}{left}"
-    evidence = (*why, *_behind_words(f, rows, Explanation.BEHIND_RT), *context_words(f))
+    evidence = (*why, *_behind_words(f, rows, Explanation.BEHIND_RT), *_elsewhere(f, rows), *context_words(f))
     return Finding(headline, evidence, *_ordinary_words(f, top, cpu))
+
+
+def _elsewhere(f: Facts, rows: Rows) -> tuple[str, ...]:
+    """What else can be done, which leaves the real-time task what it is: a pinned victim could run elsewhere."""
+    pinned = rows[rows["evidence"] == Evidence.PINNED]
+    kernels = f.frame.tasks["tid"][f.frame.tasks["parent_tgid"] == KTHREADD_TGID]
+    victims = victims_of(pinned[~np.isin(pinned["tid"], kernels)])
+    if not victims:
+        return ()
+    return (f"or leave it, and let {victims[0].name} run elsewhere: {widen_words(f, victims[0])[1]}",)
 
 
 def _had_words(rows: Rows, top: Part) -> str:

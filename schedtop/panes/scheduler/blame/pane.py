@@ -112,8 +112,8 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
     def wanted_lines(self) -> int | None:
         if self._account is None:
             return None
-        # Both ways to blame have about as many pairs.
-        return 2 * self.table_rows + len(self._account.rest) + len(self._besides) + 1 + EDGES
+        # The other way to blame is shown where there is room to spare.
+        return self.table_rows + len(self._account.rest) + len(self._besides) + EDGES
 
     def show(self, view: View) -> None:
         self.view = view

@@ -38,7 +38,7 @@ HISTORY_LEAST, HISTORY_GOOD = 6, 14
 
 EXTRA = 4
 HISTORY_MOST = 60
-TALL_MOST = 4
+TALL_MOST = 2
 MAP_GOOD = 64
 """Cells of CPUs that fewer columns are shown for."""
 

@@ -111,7 +111,8 @@ def _with_steady_quota(before: Verdict, now: Verdict) -> Verdict:
     before_us, now_us = int(old[1]), int(new[1])
     if not ENOUGH * before_us <= now_us <= before_us / (1 - ABOUT_THE_SAME):
         return now
-    return replace(now, command=before.command, action=now.action.replace(now.command, before.command))
+    # With its words: another range beside the same command contradicts it.
+    return replace(now, command=before.command, action=before.action)
 
 
 def _is_worse(before: Verdict, now: Verdict) -> bool:
