@@ -38,7 +38,9 @@ HISTORY_LEAST, HISTORY_GOOD = 6, 14
 
 EXTRA = 4
 HISTORY_MOST = 60
-TALL_MOST = 2
+TALL_MOST = 4
+FEW_CPUS, FEW_TALL = 4, 2
+"""Of so few CPUs each has fewer lines: their figures would float among empty ones."""
 MAP_GOOD = 64
 """Cells of CPUs that fewer columns are shown for."""
 
@@ -125,7 +127,8 @@ def listed(picture: Picture) -> Form:
     """A row a CPU under a row of totals; what height is left makes the histories taller."""
     view, ids, width, height = picture.view, picture.ids, picture.width, picture.height
     order = ordered_cpus(view, ids, picture.values)
-    tall = max(1, min(TALL_MOST, (height - 1) // (len(ids) + 1)))
+    most = TALL_MOST if len(ids) > FEW_CPUS else FEW_TALL
+    tall = max(1, min(most, (height - 1) // (len(ids) + 1)))
     page = max(1, (height - 1 - tall) // tall)
     placed = _placed_list(max(ids, default=0), view.settings.cpu_sort, frozenset(view.frame.unavailable), width)
     table_width = sum(column_width + 1 for _, column_width in placed)
