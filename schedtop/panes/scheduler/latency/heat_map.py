@@ -217,10 +217,12 @@ def heat_map(columns: Columns, scale: LogScale, ratios: Sequence[float]) -> Heat
 def factor_for(most: float, before: int = 0) -> int:
     """By how much each shade differs from the one below, so that the darkest begins below the largest count.
 
-    The one before while it is at most a step from the right one.
+    As near to it as they go: else one shade fills the map of a storm. The one before while it is at most a step from
+    the right one.
     """
-    wanted = next((factor for factor in FACTORS if factor**SHADE_LEVELS > most), FACTORS[-1])
-    if before in FACTORS and before**SHADE_LEVELS > most and FACTORS.index(before) - FACTORS.index(wanted) <= 1:
+    least = next((factor for factor in FACTORS if factor**SHADE_LEVELS > most), FACTORS[-1])
+    wanted = max([least, *(factor for factor in FACTORS if factor ** (SHADE_LEVELS - 1) <= most)])
+    if before in FACTORS and before**SHADE_LEVELS > most and 0 <= FACTORS.index(before) - FACTORS.index(wanted) <= 1:
         return before
     return wanted
 
