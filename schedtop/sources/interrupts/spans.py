@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from schedtop.base.breath import keep_on
 from schedtop.model.interrupts import INTERRUPTION_DTYPE
 from schedtop.model.rows import Integers, Rows
 from schedtop.sources.kernel.constants import INTERRUPTS
 
-KEPT = 1 << 20
+KEPT = 1 << 19
 """How many are kept for all CPUs together, if no other number is asked for; the newest ones."""
 
 
@@ -63,6 +64,13 @@ def begins(rows: Rows) -> Integers:
     return began
 
 
+MORE_ROOM = 1.25
+"""So many times the room that is needed is taken: what is kept is copied once in a quarter of it."""
+
+COPIED = 4_000
+"""Interrupts that are copied or looked at between two breaths."""
+
+
 class SpanRing:
     """The interrupts of one level of one CPU: copied from the ring that the kernel side fills, in order of time.
 
@@ -73,60 +81,76 @@ class SpanRing:
         """`ring`: rows of `struct span`, a power of two."""
         self._ring = ring
         self._head = 0
-        self._pieces: deque[Rows] = deque()
-        self.kept = 0
-        self._index: tuple[Rows, Integers, Integers] | None = None
+        self._rows = np.zeros(0, ring.dtype)
+        self._ends = np.zeros(0, np.int64)
+        self._sums = np.zeros(1, np.int64)
+        """The time of all before each of `_rows`, and of all."""
+        self._first = self._last = 0
+        """Where those that are kept begin and end in `_rows`; what is new is appended, and nothing is read again."""
         self.overwritten = 0
 
-    def collect(self, count: int, after: int) -> None:
+    @property
+    def kept(self) -> int:
+        return self._last - self._first
+
+    def collect(self, count: int, after: int, breathe: Callable[[], object] = keep_on) -> None:
         """Takes in what is new. `count`, `after`: how many there ever were, before and after the ring is looked at."""
+        if count == self._head:
+            return
         size = len(self._ring)
         first = max(self._head, count - size)
-        rows = self._ring[np.arange(first, count) & (size - 1)]
+        low, high = first & (size - 1), count & (size - 1)
+        rows = self._ring[low:high].copy() if low < high else np.concatenate((self._ring[low:], self._ring[:high]))
+        rows = rows[: count - first]
         # What was written meanwhile may be in the place of the oldest ones.
         torn = max(0, min(len(rows), after + 1 - size - first))
         self.overwritten += first - self._head + torn
         self._head = count
         if len(rows) > torn:
-            self._pieces.append(rows[torn:])
-            self.kept += len(rows) - torn
-            self._index = None
+            self._append(rows[torn:], breathe)
+
+    def _append(self, rows: Rows, breathe: Callable[[], object]) -> None:
+        if self._last + len(rows) > len(self._rows):
+            self._make_room(len(rows), breathe)
+        end = self._last + len(rows)
+        self._rows[self._last : end] = rows
+        self._ends[self._last : end] = rows["end_ns"]
+        sums = np.cumsum(np.where(is_own(rows), 0, rows["ns"]), dtype=np.int64)
+        self._sums[self._last + 1 : end + 1] = sums + self._sums[self._last]
+        self._last = end
+
+    def _make_room(self, more: int, breathe: Callable[[], object]) -> None:
+        """Moves what is kept to where there is room for more behind it."""
+        kept, room = self.kept, int(MORE_ROOM * (self.kept + more))
+        rows, ends, sums = np.empty(room, self._ring.dtype), np.empty(room, np.int64), np.empty(room + 1, np.int64)
+        for at in range(0, kept, COPIED):
+            low, high = self._first + at, min(self._first + at + COPIED, self._last)
+            rows[at : at + high - low], ends[at : at + high - low] = self._rows[low:high], self._ends[low:high]
+            sums[at : at + high - low] = self._sums[low:high]
+            breathe()
+        sums[kept] = self._sums[self._last]
+        self._rows, self._ends, self._sums = rows, ends, sums
+        self._first, self._last = 0, kept
 
     def forget(self, count: int) -> int:
-        """Drops so many, the oldest ones; gives when the last of them ended."""
-        until_ns = 0
-        while count > 0 and self._pieces:
-            rows = self._pieces.popleft()
-            until_ns = int(rows["end_ns"][min(count, len(rows)) - 1])
-            if len(rows) > count:
-                self._pieces.appendleft(rows[count:].copy())
-            self.kept -= min(count, len(rows))
-            count -= len(rows)
-        self._index = None
-        return until_ns
+        """Drops so many, at least one, the oldest ones; gives when the last of them ended."""
+        self._first += count
+        return int(self._ends[self._first - 1])
 
     def between(self, start_ns: Integers, end_ns: Integers) -> tuple[Integers, Integers, Integers]:
         """Of spans of time: the places of the interrupts that end in each (from, to), and their time altogether."""
-        _, ends, sums = self._indexed()
+        _, ends = self.all()
+        sums = self._sums[self._first : self._last + 1]
         first, last = np.searchsorted(ends, start_ns, "right"), np.searchsorted(ends, end_ns, "right")
         return first, last, sums[last] - sums[first]
 
     def all(self) -> tuple[Rows, Integers]:
         """All that are kept, and when they ended."""
-        return self._indexed()[:2]
+        return self._rows[self._first : self._last], self._ends[self._first : self._last]
 
     def rows(self, first: int, last: int) -> Rows:
         """Those at these places."""
-        return self._indexed()[0][first:last]
-
-    def _indexed(self) -> tuple[Rows, Integers, Integers]:
-        """All that are kept, when they ended, and their time before each: only put together when that is asked for."""
-        if self._index is None:
-            rows = np.concatenate(self._pieces) if self._pieces else np.zeros(0, self._ring.dtype)
-            self._pieces = deque([rows]) if len(rows) else deque()
-            sums = np.concatenate(([0], np.cumsum(np.where(is_own(rows), 0, rows["ns"].astype(np.int64)))))
-            self._index = rows, rows["end_ns"].astype(np.int64), sums
-        return self._index
+        return self.all()[0][first:last]
 
 
 class SpanReader:
@@ -147,16 +171,16 @@ class SpanReader:
         """How many, of all rings."""
         return sum(ring.overwritten for ring in self._rings)
 
-    def collect(self) -> None:
-        """Takes in what came since the last call."""
+    def collect(self, breathe: Callable[[], object] = keep_on) -> None:
+        """Takes in what came since the last call; `breathe` is called where many are copied."""
         counts = self._levels["span_count"].astype(np.int64).tolist()
         for at, (ring, count) in enumerate(zip(self._rings, counts, strict=True)):
             if count:
-                ring.collect(count, int(self._levels["span_count"][at]))
+                ring.collect(count, int(self._levels["span_count"][at]), breathe)
         while (excess := sum(ring.kept for ring in self._rings) - self._most) > 0:
-            # A busy CPU does not push out what others have. More than has to be: it takes a copy of the rest.
+            # A busy CPU does not push out what others have.
             fullest = max(self._rings, key=lambda ring: ring.kept)
-            dropped = min(fullest.kept, max(excess, fullest.kept // 4))
+            dropped = min(fullest.kept, excess)
             self.dropped_until_ns = max(self.dropped_until_ns, fullest.forget(dropped))
             self.dropped += dropped
 
@@ -186,19 +210,26 @@ class SpanReader:
         source, tid = packed >> INTERRUPTS.SOURCE_SHIFT, packed & (1 << INTERRUPTS.SOURCE_SHIFT) - 1
         return Spans(ns, source, tid, rows["raiser"].astype(np.int64))
 
-    def taken_from(self, tids: Integers, start_ns: int, end_ns: int) -> dict[int, dict[int, int]]:
-        """How long each source took from each of some tasks, of the interrupts that ended between two times."""
+    def taken_from(
+        self, tids: Integers, start_ns: int, end_ns: int, breathe: Callable[[], object] = keep_on
+    ) -> dict[int, dict[int, int]]:
+        """How long each source took from each of some tasks, of the interrupts that ended between two times.
+
+        `breathe` is called where there are many.
+        """
         found: dict[int, dict[int, int]] = {}
         for ring in self._rings:
-            rows, ends = ring.all()
-            low, high = np.searchsorted(ends, (start_ns, end_ns), "right")
-            rows = rows[low:high]
-            rows = rows[~is_own(rows) & np.isin(rows["source_and_tid"] & (1 << INTERRUPTS.SOURCE_SHIFT) - 1, tids)]
-            packed, places = np.unique(rows["source_and_tid"], return_inverse=True)
-            sums = np.bincount(places, rows["ns"], len(packed)).astype(np.int64)
-            for key, ns in zip(packed.tolist(), sums.tolist(), strict=True):
-                sources = found.setdefault(key & (1 << INTERRUPTS.SOURCE_SHIFT) - 1, {})
-                sources[key >> INTERRUPTS.SOURCE_SHIFT] = sources.get(key >> INTERRUPTS.SOURCE_SHIFT, 0) + ns
+            every, ends = ring.all()
+            low, high = np.searchsorted(ends, (start_ns, end_ns), "right").tolist()
+            for at in range(low, high, COPIED):
+                rows = every[at : min(at + COPIED, high)]
+                rows = rows[~is_own(rows) & np.isin(rows["source_and_tid"] & (1 << INTERRUPTS.SOURCE_SHIFT) - 1, tids)]
+                packed, places = np.unique(rows["source_and_tid"], return_inverse=True)
+                sums = np.bincount(places, rows["ns"], len(packed)).astype(np.int64)
+                for key, ns in zip(packed.tolist(), sums.tolist(), strict=True):
+                    sources = found.setdefault(key & (1 << INTERRUPTS.SOURCE_SHIFT) - 1, {})
+                    sources[key >> INTERRUPTS.SOURCE_SHIFT] = sources.get(key >> INTERRUPTS.SOURCE_SHIFT, 0) + ns
+                breathe()
         return found
 
     def under_way(self, cpu: int, level: int, times: Integers) -> tuple[Integers, Integers, Integers]:
@@ -224,7 +255,7 @@ class SpanReader:
         stop = int(np.searchsorted(ends, at_ns, "right"))
         # Softirqs of a CPU do not overlap: of those that end later only the next one may have begun.
         stop += len(rows) > stop and int(begins(rows[stop : stop + 1])[0]) <= at_ns
-        # There may be a million of them, and it is among the last few.
+        # There may be half a million of them, and it is among the last few.
         look_at = _LOOK_AT
         while stop > 0:
             start = max(0, stop - look_at)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from schedtop.base.breath import keep_on
 from schedtop.model.source import SourceError
 from schedtop.sources.interrupts.reader import Interrupted, InterruptReader, InterruptReading
 
@@ -52,10 +55,10 @@ class InterruptTiming:
         """What interrupts are timed with, `None` while they are not."""
         return self._reader
 
-    def collect(self) -> None:
-        """Takes note of the interrupts since the last call, one by one."""
+    def collect(self, breathe: Callable[[], object] = keep_on) -> None:
+        """Takes note of the interrupts since the last call, one by one; `breathe` is called where there are many."""
         if self._reader:
-            self._reader.spans.collect()
+            self._reader.spans.collect(breathe)
 
     def misses(self) -> int:
         """Interrupts so far that the kernel kept from our programs."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from schedtop.base.breath import keep_on
 from schedtop.model.rows import INTERRUPTERS, PAIR_DTYPE, Integers, Rows, neighbours
 from schedtop.sources.interrupts.reader import InterruptReader
 
@@ -11,16 +14,23 @@ LEAST_SHARE = 0.001
 """Of the time of a blocker: what takes less of it stays in its time."""
 
 
-def with_interrupts(pairs: Rows, tasks: Rows, reader: InterruptReader, start_ns: int, end_ns: int) -> Rows:
+def with_interrupts(
+    pairs: Rows,
+    tasks: Rows,
+    reader: InterruptReader,
+    start_ns: int,
+    end_ns: int,
+    breathe: Callable[[], object] = keep_on,
+) -> Rows:
     """Rows of PAIR_DTYPE with the interrupts of an interval as blockers; `blocked_ns` of all stays the same.
 
     Pairs are counted by task, without when: it is assumed that interrupts took from a blocker as much of the time in
     which a victim waited as of all its time in the interval. The INTERRUPTERS sources with the most of it are told.
-    `tasks`: TASK_DTYPE; blockers that are not among them keep all of their time.
+    `tasks`: TASK_DTYPE; blockers that are not among them keep all of their time. `breathe` is called in between.
     """
     blockers = np.unique(pairs["other_tid"][pairs["blocked_ns"] > 0])
     chosen = tasks[np.isin(tasks["tid"], blockers) & (tasks["interrupted_ns"] > 0)]
-    shares = _shares(chosen, reader, start_ns, end_ns)
+    shares = _shares(chosen, reader, start_ns, end_ns, breathe)
     if not shares:
         return pairs
     pairs = pairs.copy()
@@ -32,12 +42,15 @@ def with_interrupts(pairs: Rows, tasks: Rows, reader: InterruptReader, start_ns:
             taken_ns = np.minimum(np.rint(blocked_ns * share).astype(np.int64), pairs["blocked_ns"][mine])
             pairs["blocked_ns"][mine] -= taken_ns
             pieces.append(_by_interrupt(pairs[mine], taken_ns, reader.name(source)))
+        breathe()
     return _merged(np.concatenate(pieces))
 
 
-def _shares(tasks: Rows, reader: InterruptReader, start_ns: int, end_ns: int) -> dict[int, dict[int, float]]:
+def _shares(
+    tasks: Rows, reader: InterruptReader, start_ns: int, end_ns: int, breathe: Callable[[], object]
+) -> dict[int, dict[int, float]]:
     """Of tasks the part of their time that each source took from them, 0..1 and together not more than 1."""
-    taken = reader.spans.taken_from(tasks["tid"].astype(np.uint32), start_ns, end_ns)
+    taken = reader.spans.taken_from(tasks["tid"].astype(np.uint32), start_ns, end_ns, breathe)
     found: dict[int, dict[int, float]] = {}
     for row in tasks:
         by_source = taken.get(int(row["tid"]), {})

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from schedtop.base.breath import keep_on
 from schedtop.model.rows import BLOCKERS, INTERRUPTERS, Integers, Rows
 from schedtop.sources.interrupts.reader import InterruptReader
 
@@ -21,10 +22,12 @@ MOST_WAITS = 512
 """How many slow waits of a reading are looked at one by one: those with the most time of interrupts."""
 
 
-def note_interrupts(rows: Rows, events: Rows, reader: InterruptReader, comms: Comms) -> None:
+def note_interrupts(
+    rows: Rows, events: Rows, reader: InterruptReader, comms: Comms, breathe: Callable[[], object] = keep_on
+) -> None:
     """Fills the fields of rows of SLOW_WAIT_DTYPE that tell of interrupts; `events`: what they are made of.
 
-    `comms`: gives the names of tasks by their tids.
+    `comms`: gives the names of tasks by their tids. `breathe` is called after each wait that is looked at.
 
     What interrupts took from a blocker is theirs, no longer the blocker's. Of a wait on several CPUs the last one is
     looked at. A task of sched_ext waits for no CPU in particular.
@@ -46,6 +49,7 @@ def note_interrupts(rows: Rows, events: Rows, reader: InterruptReader, comms: Co
     enough = np.flatnonzero(total >= np.maximum(1, LEAST_SHARE * rows["wait_ns"]))
     for index in enough[np.argsort(-total[enough], kind="stable")][:MOST_WAITS].tolist():
         _tell(rows, index, int(cpus[index]), int(starts[index]), int(ends[index]), reader, comms)
+        breathe()
 
 
 def _note_softirqs_of_ksoftirqd(rows: Rows, events: Rows, reader: InterruptReader, comms: Comms) -> None:

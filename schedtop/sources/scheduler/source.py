@@ -207,7 +207,7 @@ class LiveSource:
             if deadline > time.monotonic_ns():
                 self._programs.drain()
                 self._idle.collect(self._programs.timelines)
-                self._interrupts.collect()
+                self._interrupts.collect(self._breath.take)
         return not stop.is_set()
 
     def _read(self) -> Reading:
@@ -289,8 +289,8 @@ class LiveSource:
         reader = self._interrupts.reader
         if reader is None or not len(pairs):
             return pairs
-        reader.spans.collect()
-        return with_interrupts(pairs, tasks, reader, since_ns, time_ns)
+        reader.spans.collect(self._breath.take)
+        return with_interrupts(pairs, tasks, reader, since_ns, time_ns, self._breath.take)
 
     def _quota_statistics(self, cgroups: Mapping[int, str]) -> Rows:
         """Of the cgroups with a quota; the kernel side looks for throttled tasks only if there may be some."""
@@ -385,8 +385,8 @@ class LiveSource:
         self._breath.take()
         if len(rows):
             if reader := self._interrupts.reader:
-                reader.spans.collect()
-                note_interrupts(rows, events, reader, names.comms)
+                reader.spans.collect(self._breath.take)
+                note_interrupts(rows, events, reader, names.comms, self._breath.take)
             if self._task_cgroups:
                 rows["cgroup_id"] = self._task_cgroups.ids(rows["tid"].tolist())
             self._note_weights(rows, names)

@@ -92,6 +92,23 @@ def test_only_the_newest_are_kept() -> None:
     assert reader.total_ns(0, at(-1), at(100)).tolist() == [3]
 
 
+def test_what_is_kept_stays_as_it_was_while_more_comes_and_the_oldest_go() -> None:
+    """Nothing is put together anew: what is new goes behind, and what is kept is moved at times, with breaths."""
+    kernel, breaths = Kernel(), []
+    reader = SpanReader(kernel.spans, kernel.levels, PLACES, kept=50)
+    for number in range(400):
+        kernel.handle(number, number % 2)
+        if number % 3 == 0:
+            reader.collect(lambda: breaths.append(None))
+    reader.collect()
+    kept = range(350, 400)
+    assert (reader.overwritten, reader.dropped, reader.dropped_until_ns) == (0, 350, 349)
+    assert reader.taken(-10, 500)["end_ns"].tolist() == list(kept)
+    for start, end in ((-1, 500), (349, 399), (360, 371), (399, 500)):
+        assert reader.total_ns(0, at(start), at(end)).tolist() == [sum(n % 2 for n in kept if start < n <= end)]
+    assert breaths
+
+
 def test_those_of_ksoftirqd_take_nothing_but_tell_what_it_did() -> None:
     kernel = Kernel()
     kernel.handle(100, 30, tid=12, raiser=77, nested=INTERRUPTS.SPAN_OF_KSOFTIRQD | 10)
