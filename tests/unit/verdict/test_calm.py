@@ -146,3 +146,12 @@ def test_the_next_step_fits_into_two_lines_of_a_narrow_screen(pid: str) -> None:
     second = "".join(text for text, *_ in verdict_band(made, 78, "v")[1])
     assert action in second
     assert "v why" in second or len(pid) == 7
+
+
+def test_the_second_line_is_not_left_empty_and_names_no_command_twice() -> None:
+    verdict = calm()
+    first, second = ("".join(text for text, *_ in line) for line in verdict_band(verdict, 238, "v"))
+    assert verdict.action in second and verdict.command not in first
+    assert second.count(verdict.command) == 1 and any(verdict.command in item for item in verdict.evidence)
+    told = ["".join(text for text, *_ in line) for line in verdict_band(replace(verdict, evidence=("CPUs idle",)), 238)]
+    assert verdict.action in told[0] and "CPUs idle" in told[1]

@@ -66,6 +66,17 @@ def test_real_time_task_is_named_with_what_it_leaves_to_others() -> None:
     assert (verdict.action, verdict.command) == ("Make it an ordinary task: chrt -o -p 0 66", "chrt -o -p 0 66")
 
 
+def test_a_pinned_victim_could_run_elsewhere_instead() -> None:
+    """To take its priority from a real-time task is not what one dares first."""
+    rows = made(FAIR, FIFO)
+    assert not any("elsewhere" in item for item in judged(rows).evidence)
+    rows["idle_cpu"], rows["idle_cpu_ns"], rows["evidence"] = 0, rows["wait_ns"], Evidence.PINNED
+    told = "or leave it, and let app run elsewhere: taskset -cp 0-1 101"
+    assert told in judged(rows).evidence
+    of_kernel = np.concatenate([tasks(tid=tid, comm=b"app", parent_tgid=2) for tid in (101, 102)])
+    assert told not in judged(rows, tasks=of_kernel).evidence
+
+
 @pytest.mark.parametrize(("ran_ms", "ratio"), [(500, 0.95), (950, None)])
 def test_nothing_is_said_of_the_limit_that_is_not_reached_or_known(ran_ms: int, ratio: float | None) -> None:
     host = replace(HOST, rt_ratio=ratio)

@@ -146,6 +146,8 @@ def test_shades_are_steps_of_one_factor_and_steady() -> None:
         assert factor_for(most, factor) == factor
     assert factor_for(1000, 5) == 5
     assert factor_for(100, 5) == 3
+    # In a storm all cells had the darkest shade, which began at 256.
+    assert (factor_for(900), factor_for(900, 4), factor_for(600, 5)) == (5, 5, 5)
     assert factor_for(4000, 5) == 6
 
 
@@ -153,3 +155,14 @@ def test_spans_join_neighbours_of_one_style() -> None:
     glyphs = np.array([list("ab░c"), list("wxyz")])
     styles = np.array([[0, 0, 1, 0], [1, 1, 1, 1]])
     assert styled(glyphs, styles, ("p", "q")) == [[("ab", "p"), ("░", "q"), ("c", "p")], [("wxyz", "q")]]
+
+
+def test_of_eight_rows_two_are_a_power_of_ten_without_the_shortest_waits() -> None:
+    """1.5 of them were: their labels had other distances each time."""
+    short, usual = [300] * 40, [20_000] * 400
+    total = of(*short, *usual, 2 * NS_PER_MS).counts
+    scale = log_scale(total, 3 * NS_PER_MS, 8)
+    assert (scale.low, scale.per_decade) == (3.0, 2)
+    before = log_scale(of(*short, *usual, 90 * NS_PER_MS).counts, 3 * NS_PER_MS, 8)
+    assert before.per_decade == 1.5
+    assert log_scale(total, 3 * NS_PER_MS, 8, before) == scale
