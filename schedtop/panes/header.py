@@ -90,8 +90,18 @@ VERDICT_LINES = 2
 BANDS = ("notice", "alarm")
 """The levels whose colour fills the lines: what is in order does not shout."""
 
-_ENDED = re.compile(r"^(The alarm ended \S+ \S+ ago): [^;]+; now: ")
-"""What is left of the slow waits, which is less than what is now (ui/screens/dashboard/held.py)."""
+_SHORTER = (
+    # What is left of the slow waits, which is less than what is now (ui/screens/dashboard/held.py).
+    (re.compile(r"^(The alarm ended \S+ \S+ ago): [^;]+; now: "), r"\1; now: "),
+    # Who waits is worth more than of what these are shares.
+    (re.compile(r" of the busy CPU time(?=;|$)"), " of CPU"),
+    (re.compile(r"(?<= %) of the time$"), ""),
+)
+"""What a headline is without that is too long for two lines, the first ones first."""
+
+_UNIT = re.compile(r"(?<=\d) (?=(?:ns|µs|us|ms|s|%)(?:\W|$))")
+NO_BREAK = "\N{NO-BREAK SPACE}"
+"""Between a number and its unit while lines are broken."""
 
 _PARENTHESES = re.compile(r" \([^()]*\)")
 
@@ -264,8 +274,10 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     said = [item for item in verdict.evidence if not verdict.command or verdict.command not in item]
     evidence: Parts = [[(steady(item), plain)] for item in said]
     room = max(1, width - width_of(relief) - width_of(head) - 1)
-    if width_of(headline) + width_of(command) + 3 > room + width - 1:
-        headline = _ENDED.sub(r"\1; now: ", headline)
+    for long, short in _SHORTER:
+        if width_of(headline) + width_of(command) + 3 > room + width - 1:
+            headline = long.sub(short, headline)
+    headline = _UNIT.sub(NO_BREAK, headline)
     first, rest = headline, ""
     if width_of(headline) > room:
         first, rest = broken(headline, room)
@@ -278,6 +290,7 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
             first, rest = _clauses(headline, room, width - 1 - width_of(command) - 3)
             whole = action if not rest and width_of(action) < width else command
             below = "   ".join(filter(None, (rest, whole)))
+    first, below = first.replace(NO_BREAK, " "), below.replace(NO_BREAK, " ")
     room = max(1, width - 1)
     if width_of(below) <= room - spans_width(why):
         room -= spans_width(why)

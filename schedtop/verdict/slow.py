@@ -91,9 +91,9 @@ def _pinned_beside_room(frame: Frame, cpus: Sequence[int], rows: Rows, codes: In
     found: npt.NDArray[np.bool_] = (codes == Explanation.QUEUEING) & (rows["allowed_cpus"] == 1)
     if "switches" in frame.unavailable or not found.any():
         return found & False
-    ids = np.array(cpus)
-    roomy = ids[frame.cpus.column("idle_ns")[ids] >= SOME_ROOM * frame.interval_ns]
-    found &= bool(len(roomy)) & ~np.isin(rows["cpu"], roomy)
+    idle = frame.cpus.column("idle_ns")
+    most_ns = int(idle[list(cpus)].max(initial=0))
+    found &= most_ns - idle[np.clip(rows["cpu"], 0, len(idle) - 1)] >= SOME_ROOM * frame.interval_ns
     # Those of CPUs have an affinity that nobody may change.
     kernels = frame.tasks["tid"][frame.tasks["parent_tgid"] == KTHREADD_TGID]
     return found & ~np.isin(rows["tid"], kernels)

@@ -155,3 +155,10 @@ def test_the_second_line_is_not_left_empty_and_names_no_command_twice() -> None:
     assert second.count(verdict.command) == 1 and any(verdict.command in item for item in verdict.evidence)
     told = ["".join(text for text, *_ in line) for line in verdict_band(replace(verdict, evidence=("CPUs idle",)), 238)]
     assert verdict.action in told[0] and "CPUs idle" in told[1]
+
+
+def test_a_number_and_its_unit_are_not_parted() -> None:
+    """`up to 59.6` stood at the end of a line, `ms` on the next one."""
+    verdict = Verdict("alarm", "x", f"{'a' * 50} waits up to 59.6 ms; CPU 0 is 94 % idle", ("why",), "do", "")
+    lines = ["".join(text for text, *_ in line) for line in verdict_band(verdict, 79)]
+    assert lines[0].rstrip().endswith(" to") and lines[1].startswith(" 59.6 ms; CPU")

@@ -23,6 +23,9 @@ ABOUT_THE_SAME = 0.1
 ENOUGH = 0.5
 """A quota to be typed stays while this part of it or more would do: what was needed a moment ago comes again."""
 
+VAGUE = ("mixed", "queueing")
+"""Rules that name no single cause."""
+
 _QUOTA = re.compile(r"echo (\d+) > (.*cpu\.(?:max|cfs_quota_us)\b.*)")
 _GRAVITY = {"notice": 1, "alarm": 2}
 
@@ -118,4 +121,4 @@ def _with_steady_quota(before: Verdict, now: Verdict) -> Verdict:
 def _is_worse(before: Verdict, now: Verdict) -> bool:
     """Or as bad, with a main cause: one that is just strong enough would come and go each second."""
     gravity, gravity_now = _GRAVITY.get(before.level, 0), _GRAVITY.get(now.level, 0)
-    return gravity > gravity_now or (gravity == gravity_now > 0 and now.rule == "mixed" != before.rule)
+    return gravity > gravity_now or (gravity == gravity_now > 0 and now.rule in VAGUE and before.rule not in VAGUE)

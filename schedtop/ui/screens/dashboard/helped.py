@@ -54,14 +54,15 @@ class Helped:
         moved: Moved = ("tgid" if found[1] else "tid", int(found[2])) if found else _NOBODY
         if moved != self._moved:
             self._moved, self._former, self._former_ns = moved, self._moved, end_ns
-            self._former_before = self._before
+            self._former_before, self._before = self._before, 0.0
         # The second in which the command was typed has waits from before.
         is_asked = self._former != _NOBODY and 0 <= end_ns - self._former_ns <= ASKED_NS
         if is_asked and (words := _relief_words(view.series[-1], self._former, self._former_before)):
             self._words, self._told_ns = words, end_ns
             self._told, self._former = self._former, _NOBODY
         if moved != _NOBODY:
-            self._before = _share(_rows(view.series[-1], moved), view.series[-1])
+            # The most: in the second of the command, which may still propose it, it waits less.
+            self._before = max(self._before, _share(_rows(view.series[-1], moved), view.series[-1]))
             if moved == self._told:
                 self._told = _NOBODY  # it waits again
         if verdict.level != "alarm" or self._told == _NOBODY or not 0 <= end_ns - self._told_ns <= TOLD_NS:
