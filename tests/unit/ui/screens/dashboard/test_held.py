@@ -107,8 +107,9 @@ def test_one_that_comes_and_goes_stays() -> None:
     assert found[-1] == ALARM
 
 
-def test_a_main_cause_that_is_just_strong_enough_stays() -> None:
-    mixed = replace(ALARM, rule="mixed", headline="Mixed causes")
+@pytest.mark.parametrize("rule", ["mixed", "queueing"])
+def test_a_main_cause_that_is_just_strong_enough_stays(rule: str) -> None:
+    mixed = replace(ALARM, rule=rule, headline="Mixed causes")
     found = shown(mixed, ALARM, mixed, ALARM, mixed)
     assert found[:2] == [mixed, ALARM], "a cause is shown at once"
     assert [one.headline for one in found[2:]] == [ALARM.headline] * 3

@@ -99,3 +99,8 @@ def test_a_process_whose_threads_were_to_be_moved_and_wait_no_longer() -> None:
     helped = Helped()
     helped.shown(both, of_process(1, 200, 250))
     assert helped.shown(pinned(8), of_process(2, 2, 3)).relieved == "api (8) no longer waits"
+
+
+def test_what_is_compared_is_before_the_second_of_the_command() -> None:
+    """It may still be proposed in that second, of which the task waited a part."""
+    assert relieved((pinned(7), 300), (pinned(7), 100), (pinned(8), 30))[-1] == "api (7) waits 3 % (30 % before)"
