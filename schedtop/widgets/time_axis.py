@@ -111,8 +111,8 @@ class RightEdge:
 
 
 def jump_of(width: int, cells: int = 1) -> int:
-    """How many columns the map moves on at once: several intervals, unless these are so wide that it would be torn."""
-    return max(1, width // 12, cells)
+    """How many columns the map moves on at once: several intervals, however wide they are."""
+    return max(1, width // 12, 3 * cells if cells > 1 else 1)
 
 
 def axis(
