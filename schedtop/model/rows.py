@@ -251,6 +251,12 @@ def take_many(rows: Rows, indices: Integers, breathe: Callable[[], object]) -> R
     return found.view(rows.dtype)
 
 
+def kernel_tids(tasks: Rows) -> Integers:
+    """The kernel's own threads among rows of TASK_DTYPE: those of CPUs have an affinity that nobody may change."""
+    found: Integers = tasks["tid"][tasks["parent_tgid"] == KTHREADD_TGID]
+    return found
+
+
 def rows_where(rows: Rows, mask: npt.NDArray[np.bool_]) -> Rows:
     """`rows[mask]`, copied likewise."""
     return rows.compress(mask)

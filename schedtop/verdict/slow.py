@@ -12,7 +12,7 @@ from schedtop.base.breath import keep_on
 from schedtop.base.histogram import LOW_NS
 from schedtop.history.view import View
 from schedtop.model.frame import Frame
-from schedtop.model.rows import KTHREADD_TGID, Integers, Rows, kept_rows, take_many
+from schedtop.model.rows import Integers, Rows, kept_rows, kernel_tids, take_many
 from schedtop.model.sched_class import Level, Policy, SchedClass
 from schedtop.model.waits import Explanation, explanations
 from schedtop.model.weights import nice_weight
@@ -94,9 +94,7 @@ def _pinned_beside_room(frame: Frame, cpus: Sequence[int], rows: Rows, codes: In
     idle = frame.cpus.column("idle_ns")
     most_ns = int(idle[list(cpus)].max(initial=0))
     found &= most_ns - idle[np.clip(rows["cpu"], 0, len(idle) - 1)] >= SOME_ROOM * frame.interval_ns
-    # Those of CPUs have an affinity that nobody may change.
-    kernels = frame.tasks["tid"][frame.tasks["parent_tgid"] == KTHREADD_TGID]
-    return found & ~np.isin(rows["tid"], kernels)
+    return found & ~np.isin(rows["tid"], kernel_tids(frame.tasks))
 
 
 def urgent(slow: SlowWaits, interval_ns: int) -> SlowWaits:

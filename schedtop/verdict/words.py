@@ -11,7 +11,7 @@ from schedtop.base.cpu_lists import cpus_text
 from schedtop.base.pgrep import pgrep_words
 from schedtop.base.units import NS_PER_US, exact_duration, format_ns, format_round_ns, format_whole_s
 from schedtop.model.containers import cgroup_label
-from schedtop.model.rows import KTHREADD_TGID, Rows, rows_where, text
+from schedtop.model.rows import KTHREADD_TGID, Rows, kernel_tids, rows_where, text
 from schedtop.model.sched_class import Level, SchedClass, treatment
 from schedtop.model.waits import Explanation
 from schedtop.model.weights import nice_of_weight
@@ -299,8 +299,7 @@ def moved_of(f: Facts, victims: Sequence[Part], waiting: Sequence[Part]) -> Part
     own = rows_where(f.frame.tasks, np.isin(f.frame.tasks["tid"], list(ran)))
     for tid, run_ns in zip(own["tid"].tolist(), own["run_ns"].tolist(), strict=True):
         ran[tid] += run_ns
-    # Those of CPUs have an affinity that nobody may change.
-    kernels = set(own["tid"][own["parent_tgid"] == KTHREADD_TGID].tolist())
+    kernels = set(kernel_tids(own).tolist())
     most, whole = max(ran.values()), sum(part.ns for part in waiting)
     light = [
         part

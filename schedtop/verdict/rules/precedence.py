@@ -9,7 +9,7 @@ import numpy as np
 
 from schedtop.base.units import format_ns, format_round_ns
 from schedtop.model.kernels import has_fair_server, rt_keeper
-from schedtop.model.rows import KTHREADD_TGID, Rows, rows_where
+from schedtop.model.rows import Rows, kernel_tids, rows_where
 from schedtop.model.sched_class import Level, Policy, SchedClass, treatment
 from schedtop.model.waits import Evidence, Explanation
 from schedtop.model.weights import MOST_SHARES, cpu_weight_of_shares, nice_of_weight, nice_weight
@@ -52,8 +52,7 @@ def behind_rt(f: Facts) -> Finding | None:
 def _elsewhere(f: Facts, rows: Rows) -> tuple[str, ...]:
     """What else can be done, which leaves the real-time task what it is: a pinned victim could run elsewhere."""
     pinned = rows[rows["evidence"] == Evidence.PINNED]
-    kernels = f.frame.tasks["tid"][f.frame.tasks["parent_tgid"] == KTHREADD_TGID]
-    victims = victims_of(pinned[~np.isin(pinned["tid"], kernels)])
+    victims = victims_of(pinned[~np.isin(pinned["tid"], kernel_tids(f.frame.tasks))])
     if not victims:
         return ()
     return (f"or leave it, and let {victims[0].name} run elsewhere: {widen_words(f, victims[0])[1]}",)

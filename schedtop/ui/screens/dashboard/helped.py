@@ -29,10 +29,10 @@ RULES = ("pinned", "turns")
 _WIDENED = re.compile(r"taskset -(a?)cp \S+ (\d+)")
 """With `a` for all threads of a process."""
 
-Moved = tuple[str, int]
-"""The field of a number, tid or tgid, and the number."""
+Moved = tuple[int, str]
+"""A number, and the field that it is of: tid or tgid."""
 
-_NOBODY: Moved = ("tid", 0)
+_NOBODY: Moved = (0, "tid")
 
 
 class Helped:
@@ -51,7 +51,7 @@ class Helped:
         if settings != self._settings:
             self._settings, self._moved, self._former, self._told = settings, _NOBODY, _NOBODY, _NOBODY
         found = _WIDENED.fullmatch(verdict.command) if verdict.rule in RULES else None
-        moved: Moved = ("tgid" if found[1] else "tid", int(found[2])) if found else _NOBODY
+        moved: Moved = (int(found[2]), "tgid" if found[1] else "tid") if found else _NOBODY
         if moved != self._moved:
             self._moved, self._former, self._former_ns = moved, self._moved, end_ns
             self._former_before, self._before = self._before, 0.0
@@ -62,7 +62,7 @@ class Helped:
             self._told, self._former = self._former, _NOBODY
         if moved != _NOBODY:
             # The most: in the second of the command, which may still propose it, it waits less.
-            self._before = max(self._before, _share(_rows(view.series[-1], moved), view.series[-1]))
+            self._before = max(self._before, _share(rows_of(view.series[-1], *moved), view.series[-1]))
             if moved == self._told:
                 self._told = _NOBODY  # it waits again
         if verdict.level != "alarm" or self._told == _NOBODY or not 0 <= end_ns - self._told_ns <= TOLD_NS:
@@ -75,7 +75,7 @@ def _relief_words(frame: Frame, moved: Moved, before: float) -> str:
 
     `before`: for how much of the time it waited.
     """
-    rows = _rows(frame, moved)
+    rows = rows_of(frame, *moved)
     rows = rows_where(rows, rows["ended"] == 0)
     if not len(rows) or rows["parent_tgid"][0] == KTHREADD_TGID:
         return ""
@@ -85,14 +85,9 @@ def _relief_words(frame: Frame, moved: Moved, before: float) -> str:
     return less_words(task, now, before) if now <= A_LITTLE * before else ""
 
 
-def _rows(frame: Frame, moved: Moved) -> Rows:
-    field, number = moved
+def rows_of(frame: Frame, number: int, field: str = "tid") -> Rows:
+    """The rows of a task, if it is there, or of a process: `field` is `tgid`."""
     return rows_where(frame.tasks, frame.tasks[field] == number)
-
-
-def rows_of(frame: Frame, tid: int) -> Rows:
-    """The rows of a task, if it is there."""
-    return _rows(frame, ("tid", tid))
 
 
 def less_words(task: Part, now: float, before: float) -> str:
