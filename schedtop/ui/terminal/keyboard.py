@@ -19,6 +19,7 @@ LOOKS = 8
 alone is one."""
 
 READ_BYTES = 4096
+CLEAR = "\x1b[2J"
 
 
 class Bell(threading.Event):
@@ -70,6 +71,11 @@ class QuietDriver(LinuxDriver):
                     self.process_message(message)
             for message in parser.tick():
                 self.process_message(message)
+
+    def stop_application_mode(self) -> None:
+        # After a window that grew, tmux puts the second screen's upper lines above the shell's.
+        self.write(CLEAR)
+        super().stop_application_mode()
 
     def send_message(self, message: Message) -> None:
         if isinstance(message, events.Key | events.MouseDown | events.Paste):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -166,6 +167,16 @@ def test_suspended_and_brought_back() -> None:
     terminal.read_until(b" Quit")
     os.write(terminal.master, b"q")
     assert terminal.end() == 0
+
+
+def test_the_screen_is_cleared_before_it_is_left() -> None:
+    """tmux puts what is left of it above the shell's lines when the window has grown meanwhile."""
+    terminal = Terminal()
+    terminal.read_until(b"LIVE")
+    os.write(terminal.master, b"q")
+    assert terminal.end() == 0
+    drawn = terminal.output.partition(LEAVE_SCREEN)[0].rpartition(b"\x1b[2J")[2]
+    assert re.fullmatch(rb"(\x1b\[[?<]?[\d;]*[a-zA-Z])*", drawn)
 
 
 def _state(pid: int) -> str:
