@@ -14,6 +14,9 @@ from schedtop.model.waits import Beginning, WokenBy
 from schedtop.verdict.limits import COVERED_SHARE, MAIN_SHARE, VICTIM_SHARE
 from schedtop.verdict.phrases import task_words
 
+ALIKE = 1.1
+"""Tasks of two names have about as much time if one has at most so much of the other's."""
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -134,8 +137,9 @@ def main_victims(rows: Rows) -> Sequence[Part]:
 
 
 def steadiest(parts: Sequence[Part]) -> Part:
-    """Of tasks of the first one's name with about as much time: the same one each second, where they take turns."""
-    alike = [part for part in parts if part.comm == parts[0].comm and 2 * part.ns >= parts[0].ns]
+    """Of tasks with about as much time as the first one: the same one each second, where they take turns."""
+    first = parts[0]
+    alike = [part for part in parts if (2 if part.comm == first.comm else ALIKE) * part.ns >= first.ns]
     return min(alike, key=lambda part: part.tid)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -29,7 +30,7 @@ from schedtop.verdict.limits import (
     QUOTA_NOTICE,
     WAITS_SHARE,
 )
-from schedtop.verdict.parts import Part, blockers_of, steadiest, waiters
+from schedtop.verdict.parts import ALIKE, Part, blockers_of, steadiest, waiters
 from schedtop.verdict.phrases import counted, percent, task_words, verb
 from schedtop.verdict.slow import asks_to_wait
 from schedtop.verdict.verdict import THRESHOLD_COMMAND
@@ -68,6 +69,9 @@ MOST_SHARES = 3
 
 LATE_HELPER = 0.5
 """A thread that waits for so much of the time may hold what others of its process need, whatever it has asked for."""
+
+MOST_NAMES = 3
+"""So many names of pinned tasks are in the headline."""
 
 MOST_STARTERS = 5
 """So many of one name are in a command by number: with more it would not fit a line."""
@@ -318,10 +322,17 @@ def pinned_to(f: Facts, cpu: int) -> list[Part]:
 
 
 def are_pinned(victims: Sequence[Part], moved: Part) -> str:
-    """`… are pinned`: the victims, and the one that the command is about, of many that one by name."""
+    """`… are pinned`: the victims, and the one that the command is about, which comes first of several names."""
     named = victims if any(part.tid == moved.tid for part in victims) else [*victims, moved]
-    few = len(named) <= FEW_VICTIMS or len({part.comm for part in named}) <= FEW_VICTIMS
-    names = task_names(named) if few else f"{moved.words} and {counted(len(named) - 1, 'other')}"
+    by_name = Counter(part.comm for part in named)
+    if len(named) <= FEW_VICTIMS or len(by_name) <= FEW_VICTIMS:
+        names = task_names(named)
+    elif len(by_name) <= MOST_NAMES:
+        counts = [(moved.comm, by_name.pop(moved.comm)), *sorted(by_name.items())]
+        told = [f"{text(comm)} ×{count}" if count > 1 else text(comm) for comm, count in counts]
+        names = f"{moved.words if counts[0][1] == 1 else told[0]}, {', '.join(told[1:-1])} and {told[-1]}"
+    else:
+        names = f"{moved.words} and {counted(len(named) - 1, 'other')}"
     return f"{names} {verb(len(named), 'is', 'are')} pinned"
 
 
@@ -538,7 +549,8 @@ def _biggest(tasks: Rows) -> tuple[bytes, Rows]:
 
 
 def _with_most(tasks: Rows, keys: npt.NDArray[np.bytes_]) -> tuple[bytes, Rows]:
-    """The key whose tasks ran longest, and these; at least one task."""
+    """The key whose tasks ran longest, of about equal ones the first, and its tasks; at least one task."""
     found, places = np.unique(keys, return_inverse=True)
-    most = int(np.argmax(np.bincount(places, tasks["run_ns"], len(found))))
+    times = np.bincount(places, tasks["run_ns"], len(found))
+    most = int(np.argmax(times * ALIKE >= times.max()))
     return bytes(found[most]), rows_where(tasks, places == most)

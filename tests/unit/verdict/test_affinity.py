@@ -19,7 +19,26 @@ def test_task_between_hogs_is_named_with_them() -> None:
     assert verdict.headline.startswith("CPU 1: app ×2 and flusher (7) are pinned to it")
     assert verdict.evidence[-1].endswith("schedtop path --comm NAME")
     rows["comm"][15::2] = b"other"
-    assert judged(frame(rows)).headline.startswith("CPU 1: other (102) and 2 others are pinned to it and take turns")
+    assert judged(frame(rows)).headline.startswith(
+        "CPU 1: app (101), flusher and other are pinned to it and take turns"
+    )
+    rows["tid"][16::4], rows["comm"][16::4] = 103, b"fourth"
+    assert judged(frame(rows)).headline.startswith("CPU 1: other (102) and 3 others are pinned to it and take turns")
+
+
+def test_of_pinned_tasks_of_two_names_the_same_one_comes_first_each_second() -> None:
+    """The hogs `report` and `backup` took turns in the headline and in the command as well."""
+
+    def found(first: int, second: int) -> Verdict:
+        rows = pinned()
+        rows["comm"][rows["tid"] == 102] = b"other"
+        rows["wait_ns"][rows["tid"] == 101], rows["wait_ns"][rows["tid"] == 102] = first * MS // 10, second * MS // 10
+        return judged(frame(rows))
+
+    for verdict in (found(80, 79), found(79, 80), found(77, 83)):
+        assert verdict.headline.startswith("CPU 1: app (101) and other (102) are pinned")
+        assert verdict.command == "taskset -cp 0-1 101"
+    assert found(50, 80).command == "taskset -cp 0-1 102"
 
 
 def test_pinned_tasks_that_take_turns() -> None:
