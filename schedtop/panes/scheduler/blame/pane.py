@@ -195,7 +195,8 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         room = self.inner.height - 1 - len(self._account.pairs) - len(self._besides)
         if self.inner.height >= EXPANDED_HEIGHT or room >= len(self._account.rest):
             return self._account.rest
-        return (Part("not attributed", self._account.rest_ns),)
+        most = max(self._account.rest, key=lambda part: part.ns)
+        return (Part(f"not attributed: {most.words}", self._account.rest_ns),)
 
     @property
     def _besides(self) -> Sequence[Part]:

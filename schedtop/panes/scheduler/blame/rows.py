@@ -117,7 +117,7 @@ def _not_blocked(view: View) -> tuple[Part, ...]:
     return (
         Part(f"not looked at: shorter than {SHORT_NS // 1000} µs", short),
         Part("the CPU was idle", what.idle_ns),
-        Part("smaller ones", what.others_ns + what.unpaired_ns),
+        Part("short turns of others", what.others_ns + what.unpaired_ns),
         Part("further back than known", what.uncovered_ns),
         Part("too many waits to look at", what.over_budget_ns),
     )
