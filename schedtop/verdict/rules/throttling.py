@@ -45,7 +45,8 @@ def throttled(f: Facts) -> Finding | None:
     often = f" in {percent(quota[1])} of its periods" if quota else ""
     longest = up_to_words(rows[places == place])
     headline = f"{cgroup_label(path) if path else most.words} is throttled by its quota{often}, {longest}"
-    return Finding(headline, tuple(_evidence(f, rows, quota, most)), *_action(f, path))
+    action, command, why = _action(f, path)
+    return Finding(headline, (*why, *_evidence(f, rows, quota, most)), action, command)
 
 
 def _evidence(f: Facts, rows: Rows, quota: Quota | None, most: Part) -> Iterator[str]:
@@ -77,7 +78,8 @@ def _often_throttled(f: Facts, evidence: tuple[str, ...]) -> Finding | None:
     if not f.quotas or f.quotas[0][1] < QUOTA_NOTICE:
         return None
     path = f.quotas[0][0]
-    return Finding(f"{quota_words(*f.quotas[0])}{_held_words(f, path)}", evidence, *_action(f, path))
+    action, command, why = _action(f, path)
+    return Finding(f"{quota_words(*f.quotas[0])}{_held_words(f, path)}", (*why, *evidence), action, command)
 
 
 def _held_words(f: Facts, path: str) -> str:
@@ -88,25 +90,29 @@ def _held_words(f: Facts, path: str) -> str:
     return f", {format_ns(held_ns)} in {format_ns(f.frame.interval_ns)}" if held_ns else ""
 
 
-def _action(f: Facts, path: str) -> tuple[str, str]:
-    """The quota that would have been enough for a group, if that can be told, and its command (docs/advise.md)."""
+def _action(f: Facts, path: str) -> tuple[str, str, tuple[str, ...]]:
+    """The quota that would have been enough for a group, if that can be told, its command, and why it is that one
+    (docs/advise.md)."""
     record = next((record for record in records_of(f.frame) if path and record.path == path), None)
     # What the quota was is told by the kernel, or nothing is said.
     if record is None or record.inferred:
-        return _ACTION
+        return (*_ACTION, ())
     advice = advise(record, (USUAL,))
     if not advice.steps:
-        return _ACTION
+        return (*_ACTION, ())
     words = step_words(advice, advice.steps[0])
-    return typed(words[0].upper() + words[1:], _command(f, advice) or _ADVICE)
+    enough = _enough(f, advice)
+    if not enough:
+        return (*typed(words[0].upper() + words[1:], _ADVICE), ())
+    now = cpus_words(advice.quota_ratio(record.quota_ns))
+    command = quota_command(f.view.host.weight_file, record.path, round(float(enough) * record.period_ns / NS_PER_US))
+    return (*typed(f"Raise the quota from {now} to {enough} CPUs", command), (words,))
 
 
-def _command(f: Facts, advice: Advice) -> str:
-    """What sets the upper bound of the advice; empty: nothing can, or a quota around it must be raised before."""
-    record, high_ns, file = advice.record, advice.steps[0].quota_ns.high, f.view.host.weight_file
-    if not file or high_ns is None:
+def _enough(f: Facts, advice: Advice) -> str:
+    """The upper bound of the advice; empty: nothing can set it, or a quota around it must be raised before."""
+    high_ns = advice.steps[0].quota_ns.high
+    if not f.view.host.weight_file or high_ns is None:
         return ""
     cpus = cpus_words(advice.quota_ratio(high_ns))
-    if any(ratio < float(cpus) for ratio in record.enclosing.values()):
-        return ""
-    return quota_command(file, record.path, round(float(cpus) * record.period_ns / NS_PER_US))
+    return "" if any(ratio < float(cpus) for ratio in advice.record.enclosing.values()) else cpus
