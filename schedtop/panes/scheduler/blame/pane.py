@@ -39,6 +39,9 @@ FOOTED_HEIGHT = 4
 LEAST_OTHER = 2
 """From so many free lines on the other way to blame is shown as well: its header, and a pair."""
 
+STANDS_OUT = 0.1
+"""A pair with a smaller part of all waits is not named at a glance."""
+
 
 class BlamePane(Pane[View], KeyedTable[PairRows]):
     """Victims and the tasks that kept them waiting, most time first."""
@@ -70,6 +73,7 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
             "most waits are short, or the CPU was idle",
             "no task is to blame: look at the causes of the slow waits",
         ),
+        ("mostly short turns", "each of many tasks had the CPU for a moment", "see what starts them: Short-lived"),
         ("pairs of services (g)", "which service costs which", "move one to another host, or limit it by cpu.max"),
     )
     COLUMN_HELP = (
@@ -149,7 +153,10 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         if not len(view.pairs):
             return [("no task", "dim")]
         most = view.pairs[0]
-        took = f" {format_ns(int(most[PAIR_SORTS[view.settings.blame]]))}"
+        took_ns = int(most[PAIR_SORTS[view.settings.blame]])
+        if took_ns < STANDS_OUT * view.frame.ended_wait_ns:
+            return [("many tasks", "dim")]
+        took = f" {format_ns(took_ns)}"
         return [(steady(text(other_names(view.pairs[:1])[0])), "preemption"), (took, "text")]
 
     def view_lines(self, view: View) -> Sequence[Spans]:

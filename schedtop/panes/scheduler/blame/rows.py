@@ -115,9 +115,9 @@ def _not_blocked(view: View) -> tuple[Part, ...]:
     what = view.frame.attribution
     short = view.frame.ended_wait_ns - what.looked_at_ns - what.over_budget_ns
     return (
-        Part(f"not looked at: shorter than {SHORT_NS // 1000} µs", short),
+        Part(f"under {SHORT_NS // 1000} µs", short),
         Part("the CPU was idle", what.idle_ns),
-        Part("short turns of others", what.others_ns + what.unpaired_ns),
+        Part("short turns", what.others_ns + what.unpaired_ns),
         Part("further back than known", what.uncovered_ns),
         Part("too many waits to look at", what.over_budget_ns),
     )

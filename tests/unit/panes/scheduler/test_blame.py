@@ -239,3 +239,18 @@ def test_its_cell_of_the_strip_says_what_had_the_cpu_most_and_how_long(blame: st
     first = view.pairs[0]
     assert (name, took) == (first["other_comm"].decode(), format_ns(int(first[FIELDS[blame][0]])))
     assert int(first[FIELDS[blame][0]]) == int(view.pairs[FIELDS[blame][0]].max())
+
+
+def test_no_task_is_named_at_a_glance_that_had_the_cpu_for_little(make_view: MakeView) -> None:
+    """In a storm the first pair was one per cent of all waits, and its task looked like the one to blame."""
+    view = make_view(frames=1)
+    most = int(view.pairs[0]["blocked_ns"])
+
+    def told(parts: int) -> str:
+        sums = np.zeros_like(view.frame.latency.sum_ns)
+        sums[0, 0] = parts * most
+        frame = replace(view.frame, latency=replace(view.frame.latency, sum_ns=sums))
+        return "".join(text for text, _ in BlamePane().view_glance(replace(view, frame=frame)))
+
+    assert told(9).startswith(view.pairs[0]["other_comm"].decode())
+    assert told(11) == "many tasks"
