@@ -104,8 +104,8 @@ class CpusPane(Pane[View]):
             return []
         picture = Picture.of(view, ids, self._measure_of(view), (0, 0), -1)
         spans: list[Span] = [(f"{mean_busy(view.frame, ids)} %", "busy")]
-        if (worst := picture.worst) is not None and len(ids) > 1:
-            spans.append((f" CPU {worst} {full_text(picture.ranking, picture.values[worst])}", "text"))
+        if (worst := picture.worst) is not None and len(ids) > 1 and picture.values[worst] > 0:
+            spans.append((f" · CPU {worst} {full_text(picture.ranking, picture.values[worst])}", "text"))
         return spans
 
     def view_lines(self, view: View) -> Sequence[Spans]:
