@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -93,8 +94,8 @@ class SpanRing:
     def kept(self) -> int:
         return self._last - self._first
 
-    def collect(self, count: int, after: int, breathe: Callable[[], object] = keep_on) -> None:
-        """Takes in what is new. `count`, `after`: how many there ever were, before and after the ring is looked at."""
+    def collect(self, count: int, count_now: Callable[[], int], breathe: Callable[[], object] = keep_on) -> None:
+        """Takes in what is new. `count`: how many there ever were; `count_now` is asked after the ring was copied."""
         if count == self._head:
             return
         size = len(self._ring)
@@ -103,7 +104,7 @@ class SpanRing:
         rows = self._ring[low:high].copy() if low < high else np.concatenate((self._ring[low:], self._ring[:high]))
         rows = rows[: count - first]
         # What was written meanwhile may be in the place of the oldest ones.
-        torn = max(0, min(len(rows), after + 1 - size - first))
+        torn = max(0, min(len(rows), count_now() + 1 - size - first))
         self.overwritten += first - self._head + torn
         self._head = count
         if len(rows) > torn:
@@ -176,13 +177,16 @@ class SpanReader:
         counts = self._levels["span_count"].astype(np.int64).tolist()
         for at, (ring, count) in enumerate(zip(self._rings, counts, strict=True)):
             if count:
-                ring.collect(count, int(self._levels["span_count"][at]), breathe)
+                ring.collect(count, partial(self._count, at), breathe)
         while (excess := sum(ring.kept for ring in self._rings) - self._most) > 0:
             # A busy CPU does not push out what others have.
             fullest = max(self._rings, key=lambda ring: ring.kept)
             dropped = min(fullest.kept, excess)
             self.dropped_until_ns = max(self.dropped_until_ns, fullest.forget(dropped))
             self.dropped += dropped
+
+    def _count(self, at: int) -> int:
+        return int(self._levels["span_count"][at])
 
     def has(self, cpu: int) -> bool:
         """Whether there are rings of that CPU."""

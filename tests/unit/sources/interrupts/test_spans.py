@@ -72,7 +72,12 @@ def test_what_is_written_while_it_is_copied_is_not_believed() -> None:
     ring: Rows = np.zeros(PLACES, SPAN)
     ring["end_ns"], ring["ns"] = np.arange(PLACES), 1
     span_ring = SpanRing(ring)
-    span_ring.collect(PLACES, PLACES + 3)
+
+    def count_now() -> int:
+        ring["ns"] = 1_000  # what was copied before is not changed by it
+        return PLACES + 3
+
+    span_ring.collect(PLACES, count_now)
     # Three more were written, and a fourth one may be under way.
     assert span_ring.overwritten == 4
     assert span_ring.between(at(-1), at(100))[2].tolist() == [PLACES - 4]
