@@ -42,6 +42,7 @@ STORM_VICTIMS = 8  # a task that wakes fewer is an ordinary waker
 BUSY = 0.9  # no room left, given the 10 ms steps of /proc/stat
 IDLE = 0.1  # could have taken work
 ROOM = 0.5  # a CPU that is idle so much takes half of what waits
+MUCH_ROOM = 0.75  # one that is idle for less gets crowded by a task that never sleeps
 SOME_ROOM = 0.3  # one that is idle for so much more than theirs has some of what pinned tasks miss
 STEAL_NOTICE, STEAL_ALARM = 0.05, 0.10  # and the screen marks it so
 STOLEN_SHARE = 0.25  # from here on more CPU time from the host shortens slow waits on busy CPUs

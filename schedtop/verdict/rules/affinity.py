@@ -7,11 +7,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from schedtop.base.units import format_ns
-from schedtop.model.rows import Rows, kept_rows
+from schedtop.model.rows import Rows, kept_rows, rows_where
 from schedtop.model.waits import Distance, Explanation
 from schedtop.verdict.facts import Facts
-from schedtop.verdict.limits import FEW_VICTIMS, MAIN_SHARE
-from schedtop.verdict.parts import Part, among_share, main_victims, on_worst_cpu, rival_of, steadiest, victims_of
+from schedtop.verdict.limits import BUSY, DELAYED_SHARE, FEW_VICTIMS, MAIN_SHARE, MUCH_ROOM
+from schedtop.verdict.parts import (
+    Part,
+    among_share,
+    longest_runner,
+    main_victims,
+    on_worst_cpu,
+    rival_of,
+    steadiest,
+    victims_of,
+)
 from schedtop.verdict.phrases import verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
@@ -59,7 +68,36 @@ def pinned(f: Facts) -> Finding | None:
     f.breathe()
     hidden = hidden_words(f, victims, crowd=len(victims) > FEW_VICTIMS)
     evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *blocker_words(rows), *context_words(f), *hidden)
-    return Finding(f"{headline}; {idle_words(f, rows)}", evidence, *widen_words(f, moved))
+    action, command = widen_words(f, moved)
+    headline += f"; {idle_words(f, rows)}"
+    if neighbour := _neighbour_of(f, moved):
+        action = f"Leave it, or let {moved.name} share {neighbour}: {command}"
+        return Finding(headline, evidence, action, command, "notice")
+    return Finding(headline, evidence, action, command)
+
+
+def _neighbour_of(f: Facts, moved: Part) -> str:
+    """The CPU that has room and who needs it, where a task that would run all the time has none for itself.
+
+    The others of its queue are no better off there, and a service that was helped a moment ago would wait again.
+    """
+    tasks = f.frame.tasks
+    own = rows_where(tasks, tasks["tid"] == moved.tid)
+    others = {cpu: share for cpu, share in f.idle.items() if cpu not in own["last_cpu"]}
+    if f.names_tasks or not others or not _runs_always(f, own):
+        return ""
+    cpu = max(others, key=lambda each: others[each])
+    there = longest_runner(rows_where(tasks, tasks["last_cpu"] == cpu))
+    if others[cpu] >= MUCH_ROOM or not there or there[0].ns < DELAYED_SHARE * f.frame.interval_ns:
+        return ""
+    return f"CPU {cpu} with {there[0].name}"
+
+
+def _runs_always(f: Facts, own: Rows) -> bool:
+    """Whether a task uses all that it gets: it never sleeps, and leaves its CPU for others alone."""
+    wanted = int(own["run_ns"].sum() + own["run_delay_ns"].sum())
+    forced, given = int(own["involuntary_switches"].sum()), int(own["voluntary_switches"].sum())
+    return wanted >= BUSY * f.frame.interval_ns and forced >= BUSY * (forced + given)
 
 
 def _behind(f: Facts, cpu: int, rows: Rows, victims: Sequence[Part], waiting: Sequence[Part], rival: Part) -> Finding:

@@ -287,3 +287,28 @@ def test_hogs_on_one_cpu_beside_a_cpu_with_room_are_pinned() -> None:
         found(0.5, own_idle=0.4),
     ):
         assert other.rule != "pinned"
+
+
+def test_a_hog_is_not_sent_to_a_cpu_that_a_service_half_uses() -> None:
+    """The command for what was left made api, which had been helped by the one before it, wait again."""
+
+    def found(run_ms: int, busy: float, *, slept: int = 0, filtered: str = "") -> Verdict:
+        hogs = [
+            tasks(tid=tid, comm=b"app", run_ns=500 * MS, run_delay_ns=500 * MS, last_cpu=1, involuntary_switches=125)
+            for tid in (101, 102)
+        ]
+        known = np.concatenate((*hogs, tasks(tid=7, comm=b"api", run_ns=run_ms * MS, last_cpu=0)))
+        known["voluntary_switches"][:2] = slept
+        return judged(frame(pinned(90), tasks=known, busy=(busy, 0.98)), filtered)
+
+    crowded = found(500, 0.5)
+    assert crowded.level == "notice"
+    assert crowded.action == "Leave it, or let app share CPU 0 with api: taskset -cp 0-1 101"
+    roomy, nobody, light, asked = (
+        found(200, 0.2),
+        found(50, 0.5),
+        found(500, 0.5, slept=125),
+        found(500, 0.5, filtered="app"),
+    )
+    for verdict in (roomy, nobody, light, asked):
+        assert (verdict.level, verdict.action) == ("alarm", "Widen the affinity: taskset -cp 0-1 101")

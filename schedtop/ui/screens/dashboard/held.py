@@ -19,6 +19,9 @@ TOLD_NS = 30 * NS_PER_S
 LASTING_NS = 5 * NS_PER_S
 """A notice that was true for less comes and goes by itself: nobody has typed its command."""
 
+MUCH_LESS = 0.75
+"""Only what is left of less than this part of the slow waits is told."""
+
 ABOUT_THE_SAME = 0.1
 ENOUGH = 0.5
 """A quota to be typed stays while this part of it or more would do: what was needed a moment ago comes again."""
@@ -96,6 +99,8 @@ class Held:
         if not self._alarm_load or load is None:
             return ""
         before = f"{format_ns(round(self._alarm_load * NS_PER_S))} before"
+        if load > MUCH_LESS * self._alarm_load:
+            return ""  # of a storm that waits behind all others now
         if not load:
             return f": no slow waits ({before})"
         return f": slow waits take {format_ns(round(load * NS_PER_S))} a second ({before})"
