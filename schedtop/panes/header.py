@@ -90,6 +90,9 @@ VERDICT_LINES = 2
 BANDS = ("notice", "alarm")
 """The levels whose colour fills the lines: what is in order does not shout."""
 
+COMMAND_STYLES = {"notice-band": "notice-command", "alarm": "alarm-command"}
+"""What sets off the command in such a band."""
+
 _SHORTER = (
     # What is left of the slow waits, which is less than what is now (ui/screens/dashboard/held.py).
     (re.compile(r"^(The alarm ended \S+ \S+ ago): [^;]+; now: "), r"\1; now: "),
@@ -102,6 +105,9 @@ _SHORTER = (
 _UNIT = re.compile(r"(?<=\d) (?=(?:ns|µs|us|ms|s|%)(?:\W|$))")
 NO_BREAK = "\N{NO-BREAK SPACE}"
 """Between a number and its unit while lines are broken."""
+
+_ENDED = re.compile(r"^The alarm ended [^;]+; now: ")
+"""Beside what a command has helped this need not be said."""
 
 _PARENTHESES = re.compile(r" \([^()]*\)")
 
@@ -274,6 +280,8 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     said = [item for item in verdict.evidence if not verdict.command or verdict.command not in item]
     evidence: Parts = [[(steady(item), plain)] for item in said]
     room = max(1, width - width_of(relief) - width_of(head) - 1)
+    if relief:
+        headline = _ENDED.sub("", headline)
     for long, short in _SHORTER:
         if width_of(headline) + width_of(command) + 3 > room + width - 1:
             headline = long.sub(short, headline)
@@ -296,7 +304,7 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
         room -= spans_width(why)
     else:
         why = []
-    parts: Parts = [[(clip(below, room), plain)]] if below else []
+    parts: Parts = [_with_command(clip(below, room), command[2:], plain)] if below else []
     second = whole_parts([*parts, *evidence], room, (SEPARATOR[0], plain if banded else SEPARATOR[1]))
     lines: list[list[Span]] = [[(head, level.style), (" ", plain), (first, strong)], [(" ", plain), *second]]
     if relief:
@@ -304,6 +312,14 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     lines[1] += [(" " * max(0, width - spans_width(lines[1]) - spans_width(why)), plain), *why]
     lines[0].append((" " * max(0, width - spans_width(lines[0])), plain))
     return lines
+
+
+def _with_command(words: str, command: str, style: str) -> list[Span]:
+    """The second line with the command that can be typed set off, in a band."""
+    before, found, after = words.rpartition(command) if command and style in COMMAND_STYLES else (words, "", "")
+    if not found:
+        return [(words, style)]
+    return [(part, look) for part, look in ((before, style), (found, COMMAND_STYLES[style]), (after, style)) if part]
 
 
 def _clauses(headline: str, room: int, below: int) -> tuple[str, str]:

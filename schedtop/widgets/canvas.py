@@ -39,6 +39,8 @@ LOOKS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
         "notice": ("warning", "", "$notice-style"),
         "notice-band": ("frozen-foreground", "frozen-background", "$frozen-style"),
         "alarm": ("alarm-foreground", "alarm-background", "$alarm-style"),
+        "notice-command": ("frozen-foreground", "frozen-background", "$command-style"),
+        "alarm-command": ("alarm-foreground", "alarm-background", "$command-style"),
         "raised": ("warning", "", "$level-style"),
         "grave": ("error", "", "$level-style"),
         "frozen": ("foreground", "selected", "$frozen-style"),

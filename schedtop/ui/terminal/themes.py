@@ -19,6 +19,7 @@ _COLOURED = {
     "level-style": "none",
     "alarm-style": "bold",
     "frozen-style": "bold",
+    "command-style": "bold reverse",
     "cursor-style": "bold",
     "sorted-style": "bold",
 }
@@ -178,6 +179,7 @@ TERMINAL = Theme(
         # Reversed, the terminal's own background is the text: readable on a dark one and on a light one.
         "alarm-style": "bold reverse",
         "frozen-style": "bold reverse",
+        "command-style": "bold",
         "cursor-style": "bold reverse",
         "sorted-style": "bold underline",
         "block-cursor-text-style": "bold reverse",
@@ -209,6 +211,7 @@ MONO = Theme(
         "level-style": "bold",
         "alarm-style": "bold reverse",
         "frozen-style": "bold reverse",
+        "command-style": "bold",
         "cursor-style": "reverse",
         "sorted-style": "bold underline",
         "block-cursor-text-style": "reverse",
