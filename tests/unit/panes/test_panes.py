@@ -465,6 +465,29 @@ async def test_a_wait_for_a_quota_is_marked_where_it_was_the_longest(group: str,
     assert longest(Cause.PREEMPTION, 67_900_000) == "67.9 ms raised"
 
 
+async def test_where_waits_were_not_seen_the_longest_is_an_upper_bound(make_view: MakeView) -> None:
+    """rcu_preempt had a run delay of 1.2 ms in 3 switches, and a longest wait of 2 µs."""
+
+    def longest(delay_ns: int, wait_ns: int, switches: int = 3, lacks: str = "") -> str:
+        def change(frame: Frame) -> Frame:
+            row = frame.tasks[:1].copy()
+            row["run_delay_ns"], row["max_wait_ns"], row["waiting_ns"] = delay_ns, wait_ns, 0
+            row["voluntary_switches"], row["involuntary_switches"] = switches, 0
+            return replace(frame, tasks=row, unavailable={**frame.unavailable, **({lacks: "why"} if lacks else {})})
+
+        pane = TasksPane()
+        pane.show(make_view(frames=1, change=change))
+        column = next(each for each in pane.table_columns() if each.header == "longest")
+        assert pane.rows is not None
+        return column.cells(pane.context(pane.rows))[0]
+
+    assert longest(1_260_000, 1_650) == "≤1.26 ms"
+    assert longest(1_550_000, 0) == "≤1.55 ms"
+    assert longest(1_550_000, 0, lacks="task_switches") == "·"
+    assert longest(1_260_000, 420_000) == "420 µs"
+    assert longest(90_000, 1_650) == "1.65 µs"
+
+
 @pytest.mark.parametrize("make", [TasksPane, SlowWaitsPane, BlamePane])
 async def test_hostile_names(make: Callable[[], Pane], make_view: MakeView) -> None:
     names = np.array([name.encode()[:15] for name in HOSTILE], "S16")

@@ -20,6 +20,9 @@ from schedtop.widgets.strips import steady
 
 BAR_CELLS = 8
 
+UNSEEN_NS = 100_000
+"""Less run delay than this says nothing of waits that were not seen."""
+
 CLASSES = "classes"
 """Stands for the part of a Frame that the column of classes needs: it lacks it while all tasks are ordinary."""
 
@@ -105,8 +108,23 @@ def _wait_levels(context: TaskRows) -> list[str]:
 
 
 def _longest(context: TaskRows) -> list[str]:
-    waits = zip(context.durations("max_wait_ns"), context.throttled(), strict=True)
-    return [f"{THROTTLED_MARK}{wait}" if throttled else wait for wait, throttled in waits]
+    """The longest wait; where the waits that were seen are not the run delay, that is an upper bound."""
+    waits, bounds = context.durations("max_wait_ns"), context.durations("run_delay_ns")
+    told = zip(waits, bounds, context.throttled(), _has_unseen(context), strict=True)
+    return [
+        f"{THROTTLED_MARK}{wait}" if throttled else f"≤{bound}" if unseen else wait
+        for wait, bound, throttled, unseen in told
+    ]
+
+
+def _has_unseen(context: TaskRows) -> list[bool]:
+    """Of which rows the kernel has accounted for waits that it did not report (`waits_unseen`)."""
+    rows = context.rows
+    if not {"task_switches", "run_delay", "latency"}.isdisjoint(context.unavailable):
+        return [False] * len(rows)
+    seen = (rows["voluntary_switches"] + rows["involuntary_switches"] + 1) * rows["max_wait_ns"]
+    found: list[bool] = (rows["run_delay_ns"] > np.maximum(seen, UNSEEN_NS)).tolist()
+    return found
 
 
 def _longest_levels(context: TaskRows) -> list[str]:
@@ -194,7 +212,8 @@ MEANINGS = {
     "": "run delay as a bar; the longest one is that of the task that lost most",
     "CPU": "where it ran last",
     "run delay": "the sum of the time that it was ready to run but had no CPU: what it lost",
-    "longest": "the longest single wait that ended in the window; ◆: for a quota, no run delay",
+    "longest": "the longest single wait that ended in the window; ◆: for a quota, no run delay; ≤: at most so long, "
+    "as the kernel did not report its end",
     "waits now": "▶ it waits at this moment, and for how long already",
     "wait now": "▶ how many of its threads wait at this moment",
     "p99": "one wait in a hundred is longer",
