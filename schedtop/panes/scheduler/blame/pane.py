@@ -39,6 +39,9 @@ FOOTED_HEIGHT = 4
 LEAST_OTHER = 2
 """From so many free lines on the other way to blame is shown as well: its header, and a pair."""
 
+QUIET = 0.01
+"""Without slow waits, less waiting than this part of the time for one task is what every host has."""
+
 STANDS_OUT = 0.1
 """A pair with a smaller part of all waits is not named at a glance."""
 
@@ -147,7 +150,8 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         self.set_rows(self._account.pairs, view.settings.pair_sort)
 
     def is_idle(self, view: View) -> bool:
-        return not len(view.frame.pairs) and not len(view.frame.slow_waits)
+        frame = view.frame
+        return not len(frame.slow_waits) and int(frame.pairs["blocked_ns"].sum()) < QUIET * frame.interval_ns
 
     def view_glance(self, view: View) -> Spans:
         if not len(view.pairs):

@@ -45,6 +45,20 @@ async def test_a_pane_without_content_gives_its_place_to_others_until_it_has_som
         assert dashboard.focused is layout.pane_named("slow-waits")
 
 
+async def test_what_only_the_first_second_has_keeps_no_place() -> None:
+    """schedtop's own start forks, so that a quiet host had a large empty pane of short-lived tasks for a minute."""
+    source = GivenSource(slow_waits=3, cpus=8)
+    app = SchedtopApp(source)
+    async with app.run_test(size=(160, 48)) as pilot:
+        layout = (await collected(pilot, source, 1)).pane_layout
+        await until(pilot, lambda: "slow-waits" in layout.arrangement.seen)
+        source.scenario = type(source.scenario)(slow_waits=0, cpus=8)
+        await collected(pilot, source, 2)
+        assert "slow-waits" in layout.arrangement.seen
+        await collected(pilot, source, 3)
+        await until(pilot, lambda: "slow-waits" not in layout.arrangement.seen)
+
+
 async def test_nothing_leaves_its_place_while_one_moves_through_time() -> None:
     source = GivenSource(slow_waits=3, cpus=8)
     app = SchedtopApp(source)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from schedtop.base.units import format_clock
@@ -236,9 +238,20 @@ def test_what_a_command_has_helped_comes_first_and_is_no_alarm() -> None:
     for width in (80, 60):
         assert band(width)[0][0] == (" ✓ api (7) no longer waits ", "live")
         assert band(width)[0][1] == (" !! ALARM ", "alarm")
-    assert band(60)[1][1] == ("→ Do: x 8", "alarm")
+    assert band(60)[1][1:3] == [("→ Do: ", "alarm"), ("x 8", "alarm-command")]
     assert band(50)[0][0] == (" !! ALARM ", "alarm"), "where there is no room the alarm is told"
     assert all(spans_width(line) <= width for width in range(13, 90) for line in band(width))
+
+
+def test_beside_what_a_command_has_helped_the_end_of_the_alarm_is_not_told() -> None:
+    """At 80 columns there was no room for both, and `now:` was cut off."""
+    headline = "The alarm ended 6 s ago; now: true ×1,700/s take 59 % of the busy CPU time"
+    told = Verdict("notice", "forks", headline, (), "See: x 8", "x 8", relieved="web (7) waits 2 % (16 % before)")
+    for width in (160, 80):
+        words = "".join(part for line in verdict_band(told, width) for part, _ in line)
+        assert "The alarm ended" not in words and "true ×1,700/s take 59 %" in words
+    words = "".join(part for part, _ in verdict_band(replace(told, relieved=""), 160)[0])
+    assert words.startswith(f" ! NOTICE  {headline}")
 
 
 def test_the_verdict_does_not_steer_the_terminal() -> None:
