@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 from schedtop.panes.levels import ALARM, NORMAL, NOTICE, Level
 from schedtop.ui.layout.presets import BLAME, CPUS, INTERRUPTS, QUEUE, SHORT_LIVED, SLOW_WAITS, STEAL, TASKS
+from schedtop.ui.screens.dashboard.held import WAS_SO
 from schedtop.verdict.verdict import Verdict
 
 FLAGS = {"notice": NOTICE, "alarm": ALARM}
@@ -13,8 +14,10 @@ FLAGS = {"notice": NOTICE, "alarm": ALARM}
 
 _QUOTAS, _PAIRS, _WAITS = (STEAL, TASKS), (BLAME, SLOW_WAITS, TASKS), (SLOW_WAITS, BLAME, TASKS)
 
+_OF_QUOTAS = ("throttled", "quota")
+
 PANES_OF: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("throttled", "quota", "stolen", "steal", "pressure"), _QUOTAS),
+    **dict.fromkeys((*_OF_QUOTAS, "stolen", "steal", "pressure"), _QUOTAS),
     **dict.fromkeys(("blocker", "wakeups", "queueing", "behind-rt", "behind-deadline", "lower-weight"), _PAIRS),
     **dict.fromkeys(("mixed", "deadline-runtime", "rt-runtime", "pinned", "not-balanced", "idle-cpu"), _WAITS),
     **dict.fromkeys(("sched-ext", "yield", "rare", "left-out"), _WAITS),
@@ -32,6 +35,9 @@ def flagged(verdict: Verdict | None, seen: Collection[str]) -> tuple[str, Level]
     """The id of the pane to mark, empty for none, and how: the first one that is seen, else the best one."""
     level = FLAGS.get(verdict.level, NORMAL) if verdict is not None else NORMAL
     if verdict is None or level is NORMAL:
+        return "", NORMAL
+    if verdict.rule in _OF_QUOTAS and "".join(verdict.evidence[:1]).startswith(WAS_SO):
+        # The pane shows the largest of several, which is another one once the quota is raised.
         return "", NORMAL
     names = PANES_OF.get(verdict.rule, ())
     return next((name for name in names if name in seen), names[0] if names else ""), level

@@ -29,6 +29,9 @@ ENOUGH = 0.5
 VAGUE = ("mixed", "queueing")
 """Rules that name no single cause."""
 
+WAS_SO = "this was so until"
+"""How the evidence begins of what is shown a little longer."""
+
 _QUOTA = re.compile(r"echo (\d+) > (.*cpu\.(?:max|cfs_quota_us)\b.*)")
 _GRAVITY = {"notice": 1, "alarm": 2}
 
@@ -56,7 +59,7 @@ class Held:
         settings = replace(settings, selected_task=None)
         before, ago_ns = self._verdict, end_ns - self._true_ns
         if before and settings == self._settings and 0 <= ago_ns <= HELD_NS and _is_worse(before, verdict):
-            now = f"this was so until {format_round_ns(ago_ns)} ago; now: {verdict.headline}"
+            now = f"{WAS_SO} {format_round_ns(ago_ns)} ago; now: {verdict.headline}"
             return self._with_the_end(replace(before, evidence=(now, *before.evidence)), end_ns, load)
         if settings != self._settings:
             self.forget()
