@@ -40,11 +40,13 @@ def behind_rt(f: Facts) -> Finding | None:
     rows, cpu = on_worst_cpu(f.slow.of(Explanation.BEHIND_RT))
     top = blockers_of(rows, SchedClass.RT)[0]
     left, why = _left_words(f, top)
-    victims = victims_of(rows)
+    victims = main_victims(rows)
+    alike = all(victim.comm == victims[0].comm for victim in victims)
+    others = f" ×{len(victims)}" if alike else f" and {counted(len(victims) - 1, 'other')}"
     # Both names in front: the rest may be cut off.
-    others = f" and {counted(len(victims) - 1, 'other')}" if len(victims) > 1 else ""
-    waits = f"{_share_of_waits(rows, top)} of {'their' if others else 'its'} waits, {up_to_words(rows)}"
-    headline = f"{top.words}, real-time, keeps {victims[0].name}{others} from CPU {cpu} for {waits}{left}"
+    whom = f"{victims[0].name}{others if len(victims) > 1 else ''}"
+    waits = f"{_share_of_waits(rows, top)} of {verb(len(victims), 'its', 'their')} waits, {up_to_words(rows)}"
+    headline = f"{top.words}, real-time, keeps {whom} from CPU {cpu} for {waits}{left}"
     evidence = (*why, *_behind_words(f, rows, Explanation.BEHIND_RT), *_elsewhere(f, rows), *context_words(f))
     return Finding(headline, evidence, *_ordinary_words(f, top, cpu))
 
