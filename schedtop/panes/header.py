@@ -26,7 +26,7 @@ from schedtop.history.view import View
 from schedtop.model.counts import Loss, Overhead
 from schedtop.model.frame import Frame
 from schedtop.panes.levels import Level, steal_level
-from schedtop.verdict.verdict import Verdict
+from schedtop.verdict.verdict import MEASURING, Verdict
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.strips import Span, broken, clip, spans_width, steady, whole_parts, width_of
 
@@ -242,7 +242,10 @@ class HeaderPane(Canvas, can_focus=False):
         level = steal_level(steal)
         if level.sign:
             parts.append([(f" steal {format_ratio(steal)} {level.sign} {level.word} ", level.style)])
-        parts.append(_own_cost(frame, self_level, "recorder" if view.host.recorded_source else "self"))
+        if self.verdict is MEASURING:
+            parts.append([("self ", "dim"), (f"starting, {format_bytes(frame.overhead.rss_bytes)}", "text")])
+        else:
+            parts.append(_own_cost(frame, self_level, "recorder" if view.host.recorded_source else "self"))
         if old := _old_rows(frame.loss):
             parts.append([(f"{format_counted(old, 'old row')}{'' if loss_level else ' forgotten'}", "dim")])
         if "slow_waits" not in frame.unavailable and not changing:

@@ -664,6 +664,8 @@ async def test_a_dashboard_that_has_just_started_judges_after_a_second_of_data()
             await collected(pilot, source, 1)
             assert dashboard.shown.verdict is not None
             verdicts.append(dashboard.shown.verdict.rule == "measuring")
+            # The cost of the start is not that of watching.
+            assert ("self starting, " in text(pilot.app)) == verdicts[-1]
         assert verdicts == [True] * 4 + [False] * 2
         assert "MEASURING" not in text(pilot.app)
 
