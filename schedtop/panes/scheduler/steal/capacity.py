@@ -1,4 +1,4 @@
-"""What takes CPU time away from tasks that want it, over five minutes: steal, quotas, pressure, and what it costs."""
+"""What takes CPU time away from tasks that want it, over some minutes: steal, quotas, pressure, and what it costs."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from schedtop.model.rows import Rows
 from schedtop.verdict.limits import STEAL_ALARM, STEAL_NOTICE
 
 SPAN_NS = 300 * NS_PER_S
+FIRST_SPAN_NS = 60 * NS_PER_S
+"""What is shown as long as no more is known."""
 
 Values = npt.NDArray[np.float64]
 Cpus = tuple[int, ...] | None
@@ -87,8 +89,14 @@ P99 = Series("p99", _p99, format_brief_ns, _time_scale, "wakeup")
 SERIES = (STEAL, QUOTA, PRESSURE, P99)
 
 
+def span_of(frames: Sequence[Frame]) -> int:
+    """The time that is shown of these Frames, in nanoseconds: five minutes, at first one."""
+    known_ns = frames[-1].end_ns - frames[0].end_ns + frames[0].interval_ns if frames else 0
+    return FIRST_SPAN_NS if known_ns <= FIRST_SPAN_NS else SPAN_NS
+
+
 class Past:
-    """The values of all SERIES over five minutes; those of a Frame are worked out once."""
+    """The values of all SERIES over some minutes; those of a Frame are worked out once."""
 
     def __init__(self) -> None:
         self._values: dict[tuple[int, int], tuple[float, ...]] = {}
@@ -97,7 +105,7 @@ class Past:
         self._known = np.empty((0, len(SERIES) + 2))
         """Values, end and length of each of them."""
 
-    def table(self, frames: Sequence[Frame], places: int, cpus: Cpus = None) -> Values:
+    def table(self, frames: Sequence[Frame], places: int, cpus: Cpus = None, span_ns: int = SPAN_NS) -> Values:
         """The largest value of each series in `places` equal parts, shape (series, places), NaN without data."""
         if cpus != self._cpus:
             self._cpus = cpus
@@ -105,14 +113,14 @@ class Past:
             self._frames = ()
         table = np.full((places, len(SERIES)), np.nan)
         end = frames[-1].end_ns if frames else 0
-        recent = frames[bisect_right(frames, end - SPAN_NS, key=attrgetter("end_ns")) :]
+        recent = frames[bisect_right(frames, end - span_ns, key=attrgetter("end_ns")) :]
         if not recent or places <= 0:
             return table.T
         values, ends, lengths = self._known_of(recent)
         age = end - ends
         begun = age + lengths
-        last = places - 1 - (age / SPAN_NS * places).astype(int)
-        first = places - 1 - np.minimum(places - 1, (begun / SPAN_NS * places - 1e-9).astype(int))
+        last = places - 1 - (age / span_ns * places).astype(int)
+        first = places - 1 - np.minimum(places - 1, (begun / span_ns * places - 1e-9).astype(int))
         np.fmax.at(table, last, values)
         for index in np.flatnonzero(first < last).tolist():
             part = slice(first[index], last[index] + 1)

@@ -1,4 +1,4 @@
-"""Steal, quota, pressure: what else takes the CPUs' time, beside what waits cost, over the same five minutes."""
+"""Steal, quota, pressure: what else takes the CPUs' time, beside what waits cost, over the same time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from itertools import groupby
 import numpy as np
 from textual.geometry import Size
 
+from schedtop.base.units import NS_PER_S
 from schedtop.history.view import View
 from schedtop.model.groups import group_name
 from schedtop.model.rows import rows_where
@@ -26,6 +27,7 @@ from schedtop.panes.scheduler.steal.capacity import (
     Series,
     Values,
     axis_text,
+    span_of,
     top_of,
     worst_throttled,
 )
@@ -46,16 +48,17 @@ CELLS_HEAD = "steal % of each CPU"
 
 
 class StealPane(Pane[View]):
-    """Steal, throttling by quota, pressure and the latency's p99: now, and over five minutes."""
+    """Steal, throttling by quota, pressure and the latency's p99: now, and over the last minute or five."""
 
     TITLE = "Steal, quota, pressure"
     SHORT = "Steal"
     LEAST = Size(40, 7)
     COLUMN_HELP = (("Columns, of cgroups", COLUMNS),)
     READING = (
-        "Four things over the same five minutes, the newest at the right. steal: the share of time in which a "
-        "CPU of this virtual machine had work, but the hypervisor ran another guest. Marked `!` high from 5 % "
-        "and `!!` very high from 10 %. quota: the share of periods in which the worst cgroup had used up its "
+        "Four things over the same time, a minute at first and then five, the newest at the right. steal: the "
+        "share of time in which a CPU of this virtual machine had work, but the hypervisor ran another guest. "
+        "Marked `!` high from 5 % and `!!` very high from 10 %. quota: the share of periods in which the worst "
+        "cgroup had used up its "
         "CPU quota (throttled), even if CPUs were idle; marked from 10 %. PSI: the share of time in which at "
         "least one task waited for a CPU; marked from 20 %. p99: one wait in a hundred was longer; marked from "
         "the threshold on. CPU 0 5.2: steal of each CPU in percent, if any has some."
@@ -131,7 +134,7 @@ class StealPane(Pane[View]):
         """A line for each series: name, value now, and the past as bars."""
         mark = WORDED_MARK if width >= WIDE else MARK
         room = width - LABEL - VALUE - mark
-        table = self._past.table(view.series, max(room, 1), _cpus(view))
+        table = self._past.table(view.series, max(room, 1), _cpus(view), span_of(view.series))
         lines: list[Spans] = []
         for series, values in zip(SERIES, table, strict=True):
             line = self._now(view, series, mark)
@@ -139,7 +142,7 @@ class StealPane(Pane[View]):
                 line.append((bars(values / top_of(series, values)), series.style))
             lines.append(line)
         if room >= 12:
-            lines.append([(" " * (width - room), "head"), *time_axis(view.series[-1].end_ns, self.marks, room)])
+            lines.append([(" " * (width - room), "head"), *_axis_of(view, self.marks, room)])
         return lines
 
     def _now(self, view: View, series: Series, mark: int) -> list[Span]:
@@ -162,14 +165,16 @@ class StealPane(Pane[View]):
         self._key = key
         columns = width - MARGIN
         lines: list[Spans] = []
-        for series, values in zip(SERIES, self._past.table(view.series, max(1, columns), _cpus(view)), strict=True):
+        for series, values in zip(
+            SERIES, self._past.table(view.series, max(1, columns), _cpus(view), span_of(view.series)), strict=True
+        ):
             marked = _level(series, series.value(view.frame, _cpus(view)), view).sign
             line = self._now(view, series, WORDED_MARK if marked else MARK)
             words = _words(view, series)
             room = width - spans_width(line)
             lines.append([*line, (words if len(words) <= room else "", "dim")])
             lines.extend(plot_lines(series, values, each - 1))
-        lines.append([(" " * MARGIN, "head"), *time_axis(view.series[-1].end_ns, self.marks, columns)])
+        lines.append([(" " * MARGIN, "head"), *_axis_of(view, self.marks, columns)])
         self._plots = lines
         return lines
 
@@ -204,11 +209,15 @@ def _level(series: Series, value: float | None, view: View) -> Level:
     return LEVELS[series.word](value)
 
 
-def time_axis(end_ns: int, marks: Sequence[int], columns: int) -> list[Span]:
-    """Five minutes that end at `end_ns` in `columns` cells, with a T at each mark and its ends named elsewhere."""
+def _axis_of(view: View, marks: Sequence[int], columns: int) -> list[Span]:
+    return time_axis(view.series[-1].end_ns, marks, columns, span_of(view.series))
+
+
+def time_axis(end_ns: int, marks: Sequence[int], columns: int, span_ns: int = SPAN_NS) -> list[Span]:
+    """`span_ns` that end at `end_ns` in `columns` cells, with a T at each mark and its ends named elsewhere."""
     ages = [end_ns - mark for mark in marks]
-    places = {columns - 1 - age * columns // SPAN_NS for age in ages if 0 <= age < SPAN_NS}
-    begin = "-5 min" if not places & {*range(6)} else " " * 6
+    places = {columns - 1 - age * columns // span_ns for age in ages if 0 <= age < span_ns}
+    begin = f"-{span_ns // (60 * NS_PER_S)} min" if not places & {*range(6)} else " " * 6
     end = "now" if not places & {*range(columns - 3, columns)} else ""
     cells = [*begin, *end.rjust(columns - 6)]
     for place in places:

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from schedtop.base.histogram import BUCKETS, Histogram, bucket_index
+from schedtop.base.units import NS_PER_S
 from schedtop.model.frame import merge
 from schedtop.panes.scheduler.latency.pane import columns_for, sure_spans
 from schedtop.panes.scheduler.latency.plot import MARGIN, LatencyPlot, decades, per_column
-from schedtop.panes.scheduler.steal.capacity import SERIES, STEAL, Past
+from schedtop.panes.scheduler.steal.capacity import SERIES, STEAL, Past, span_of
 from schedtop.panes.scheduler.steal.pane import plot_lines
 from schedtop.widgets.columns import GAP, place, row_lines
 from schedtop.widgets.plot import area
@@ -149,6 +150,14 @@ def test_four_things_over_the_same_five_minutes(make_view: MakeView) -> None:
         lines = plot_lines(series, values, 8)
         assert len(lines) == 8
         assert all(spans_width(line) == 41 for line in lines)
+
+
+def test_while_no_more_than_a_minute_is_known_a_minute_is_shown(make_view: MakeView) -> None:
+    """After a start 95 % of the five minutes were dots."""
+    series = make_view(frames=90).series
+    assert [span_of(series[-count:]) // NS_PER_S for count in (1, 60, 61, 90)] == [60, 60, 300, 300]
+    table = Past().table(series[-30:], 60, None, span_of(series[-30:]))
+    assert np.isnan(table[:, :29]).all() and not np.isnan(table[:, 30:]).any()
 
 
 def test_a_coarse_frame_fills_its_whole_time(make_view: MakeView) -> None:
