@@ -9,7 +9,7 @@ from dataclasses import replace
 from schedtop.base.units import NS_PER_S
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
-from schedtop.ui.screens.dashboard.held import TOLD_NS
+from schedtop.ui.screens.dashboard.held import MUCH_LESS, TOLD_NS
 from schedtop.ui.screens.dashboard.helped import less_words, rows_of
 from schedtop.verdict.parts import waiters
 from schedtop.verdict.verdict import Verdict
@@ -22,8 +22,6 @@ that the command holds is seen ten seconds later."""
 
 SURE_NS = 2 * NS_PER_S
 """So much of the time since is needed."""
-
-MUCH_LESS = 0.75
 
 _WAITS = re.compile(r"\((\d+)(?:, [^()]*)?\) waits \d+ % of the time$")
 

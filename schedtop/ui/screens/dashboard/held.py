@@ -20,7 +20,7 @@ LASTING_NS = 5 * NS_PER_S
 """A notice that was true for less comes and goes by itself: nobody has typed its command."""
 
 MUCH_LESS = 0.75
-"""Only what is left of less than this part of the slow waits is told."""
+"""What is left of slow waits, or of the waiting of a task, is told if it is at most this part of what was."""
 
 ABOUT_THE_SAME = 0.1
 ENOUGH = 0.5

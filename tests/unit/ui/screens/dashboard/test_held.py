@@ -95,6 +95,9 @@ def test_the_end_of_an_alarm_tells_what_is_left_of_the_slow_waits() -> None:
     assert headlines[5] == (
         "The alarm ended 4 s ago: slow waits take 12.1 ms a second (1.38 s before); now: It waits a little"
     )
+    assert held.shown(NOTICE, 7 * NS_PER_S, SETTINGS, 1.3).headline.startswith("The alarm ended 6 s ago; now: "), (
+        "a storm goes on behind all others"
+    )
     # An alarm much later is another one.
     held.shown(ALARM, 60 * NS_PER_S, SETTINGS, 0.5)
     told = held.shown(OK, 64 * NS_PER_S, SETTINGS, 0.0).headline
