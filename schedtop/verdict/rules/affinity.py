@@ -40,6 +40,8 @@ from schedtop.verdict.words import (
     widen_words,
 )
 
+_LEAVE_IT = "Leave it, if it need not be fast; else look at it"
+
 
 def pinned(f: Facts) -> Finding | None:
     """The affinity mask keeps tasks from an idle CPU."""
@@ -71,8 +73,9 @@ def pinned(f: Facts) -> Finding | None:
     action, command = widen_words(f, moved)
     headline += f"; {idle_words(f, rows)}"
     if neighbour := _neighbour_of(f, moved):
-        action = f"Leave it, or let {moved.name} share {neighbour}: {command}"
-        return Finding(headline, evidence, action, command, "notice")
+        # On a narrow screen the command stands alone: it must do no harm.
+        also = f"or let {moved.name} share {neighbour}: {command}"
+        return Finding(headline, (*evidence, also), *typed(_LEAVE_IT, f"schedtop task {moved.tid}"), "notice")
     return Finding(headline, evidence, action, command)
 
 

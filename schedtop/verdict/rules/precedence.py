@@ -47,17 +47,25 @@ def behind_rt(f: Facts) -> Finding | None:
     whom = f"{victims[0].name}{others if len(victims) > 1 else ''}"
     waits = f"{_share_of_waits(rows, top)} of {verb(len(victims), 'its', 'their')} waits, {up_to_words(rows)}"
     headline = f"{top.words}, real-time, keeps {whom} from CPU {cpu} for {waits}{left}"
-    evidence = (*why, *_behind_words(f, rows, Explanation.BEHIND_RT), *_elsewhere(f, rows), *context_words(f))
-    return Finding(headline, evidence, *_ordinary_words(f, top, cpu))
+    action, command = _ordinary_words(f, top, cpu)
+    moved = _pinned_victim(f, rows)
+    also: tuple[str, ...] = ()
+    if moved:
+        elsewhere = widen_words(f, moved)[1]
+        also = (f"or leave it, and let {moved.name} run elsewhere: {elsewhere}",)
+        if not left and f.run_share(top.tid) is not None:
+            # What has its CPU now and then is real-time on purpose: who is in its way goes.
+            also = (f"or {action[0].lower()}{action[1:]}",)
+            action, command = typed(f"Let {moved.name} run elsewhere", elsewhere)
+    evidence = (*why, *_behind_words(f, rows, Explanation.BEHIND_RT), *also, *context_words(f))
+    return Finding(headline, evidence, action, command)
 
 
-def _elsewhere(f: Facts, rows: Rows) -> tuple[str, ...]:
-    """What else can be done, which leaves the real-time task what it is: a pinned victim could run elsewhere."""
+def _pinned_victim(f: Facts, rows: Rows) -> Part | None:
+    """Who waits most of those that only their affinity keeps from an idle CPU; threads of the kernel belong there."""
     pinned = rows[rows["evidence"] == Evidence.PINNED]
     victims = victims_of(pinned[~np.isin(pinned["tid"], kernel_tids(f.frame.tasks))])
-    if not victims:
-        return ()
-    return (f"or leave it, and let {victims[0].name} run elsewhere: {widen_words(f, victims[0])[1]}",)
+    return victims[0] if victims else None
 
 
 def _had_words(rows: Rows, top: Part) -> str:

@@ -303,7 +303,8 @@ def test_a_hog_is_not_sent_to_a_cpu_that_a_service_half_uses() -> None:
 
     crowded = found(500, 0.5)
     assert crowded.level == "notice"
-    assert crowded.action == "Leave it, or let app share CPU 0 with api: taskset -cp 0-1 101"
+    assert crowded.action == "Leave it, if it need not be fast; else look at it: schedtop task 101"
+    assert crowded.evidence[-1] == "or let app share CPU 0 with api: taskset -cp 0-1 101"
     roomy, nobody, light, asked = (
         found(200, 0.2),
         found(50, 0.5),

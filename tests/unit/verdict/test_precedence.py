@@ -65,6 +65,21 @@ def test_real_time_task_is_named_with_what_it_leaves_to_others() -> None:
     assert (verdict.action, verdict.command) == ("Make it an ordinary task: chrt -o -p 0 66", "chrt -o -p 0 66")
 
 
+def test_a_pinned_victim_of_a_task_that_is_real_time_on_purpose_runs_elsewhere() -> None:
+    """An audio mixer with bursts of 60 ms was to be demoted, which helped less than moving the service behind it."""
+    rows = made(FAIR, FIFO)
+    rows["idle_cpu"], rows["idle_cpu_ns"], rows["evidence"] = 0, rows["wait_ns"], Evidence.PINNED
+
+    def found(run_ms: int) -> Verdict:
+        return judged(rows, tasks=tasks(tid=66, comm=b"mixer", run_ns=run_ms * MS))
+
+    bursts, wild = found(600), found(950)
+    assert bursts.action == "Let app run elsewhere: taskset -cp 0-1 101"
+    assert "or make it an ordinary task: chrt -o -p 0 66" in bursts.evidence
+    assert wild.action == "Make it an ordinary task: chrt -o -p 0 66"
+    assert "or leave it, and let app run elsewhere: taskset -cp 0-1 101" in wild.evidence
+
+
 def test_a_pinned_victim_could_run_elsewhere_instead() -> None:
     """To take its priority from a real-time task is not what one dares first."""
     rows = made(FAIR, FIFO)
