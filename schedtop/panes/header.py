@@ -106,6 +106,8 @@ _UNIT = re.compile(r"(?<=\d) (?=(?:ns|µs|us|ms|s|%)(?:\W|$))")
 NO_BREAK = "\N{NO-BREAK SPACE}"
 """Between a number and its unit while lines are broken."""
 
+_BEFORE = re.compile(r" \([^()]* before\)$")
+
 _ENDED = re.compile(r"^The alarm ended [^;]+; now: ")
 """Beside what a command has helped this need not be said."""
 
@@ -273,9 +275,7 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     banded = verdict.level in BANDS
     plain, strong = (level.style, level.style) if banded else ("text", "strong")
     head = f" {level.sign} {level.word} "
-    relief = f" {VERDICT_LEVELS['ok'].sign} {steady(verdict.relieved)} " if verdict.relieved else ""
-    if width_of(relief) + width_of(head) > width * 2 // 3:
-        relief = ""
+    relief = _relief(verdict, width * 2 // 3 - width_of(head))
     why: list[Span] = [(f" {why_key} why ", plain if banded else "dim")] if why_key and verdict.evidence else []
     headline, action = steady(verdict.headline), f"→ {steady(verdict.action)}" if verdict.action else ""
     command = f"→ {steady(verdict.command)}" if verdict.command else ""
@@ -315,6 +315,13 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     lines[1] += [(" " * max(0, width - spans_width(lines[1]) - spans_width(why)), plain), *why]
     lines[0].append((" " * max(0, width - spans_width(lines[0])), plain))
     return lines
+
+
+def _relief(verdict: Verdict, room: int) -> str:
+    """What a command has helped, in so many cells: whole, or without how it was before, or not at all."""
+    words = steady(verdict.relieved)
+    each = [f" {VERDICT_LEVELS['ok'].sign} {told} " for told in (words, _BEFORE.sub("", words)) if told]
+    return next((told for told in each if width_of(told) <= room), "")
 
 
 def _with_command(words: str, command: str, style: str) -> list[Span]:

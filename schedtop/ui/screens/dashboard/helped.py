@@ -1,9 +1,10 @@
-"""Whether a command has helped the task that it was about, while something else is still an alarm."""
+"""Whether a command has helped the task that it was about, while something else is still an alarm or a notice."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +24,7 @@ ASKED_NS = 5 * NS_PER_S
 A_LITTLE = 0.25
 """One that waits for no more than this part of what it did is told as well."""
 
-RULES = ("pinned", "turns")
+RULES = ("pinned", "turns", "behind-rt")
 """Of others a task is moved that does not wait itself."""
 
 _WIDENED = re.compile(r"taskset -(a?)cp \S+ (\d+)")
@@ -34,40 +35,57 @@ Moved = tuple[int, str]
 
 _NOBODY: Moved = (0, "tid")
 
+LEVELS = ("alarm", "notice")
+"""Where nothing is left it is told that the alarm has ended."""
+
+
+class _Asked(NamedTuple):
+    """What a command was about until another one took its place, since then, and how much it waited before."""
+
+    moved: Moved
+    since_ns: int
+    before: float
+
 
 class Helped:
     """The task or process that a verdict wanted to have run elsewhere, too."""
 
     def __init__(self) -> None:
         self._settings: ViewSettings | None = None
-        self._moved = self._former = self._told = _NOBODY
-        self._former_ns = self._told_ns = 0
-        self._before = self._former_before = 0.0
-        self._words = ""
+        self._moved = self._told = _NOBODY
+        self._asked: list[_Asked] = []
+        self._told_ns, self._before, self._words = 0, 0.0, ""
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
         """The verdict, and for half a minute with it which task no longer waits."""
-        settings, end_ns = replace(view.settings, selected_task=None), view.frame.end_ns
+        settings, end_ns, frame = replace(view.settings, selected_task=None), view.frame.end_ns, view.series[-1]
         if settings != self._settings:
-            self._settings, self._moved, self._former, self._told = settings, _NOBODY, _NOBODY, _NOBODY
+            self._settings, self._moved, self._told = settings, _NOBODY, _NOBODY
+            self._asked.clear()
         found = _WIDENED.fullmatch(verdict.command) if verdict.rule in RULES else None
         moved: Moved = (int(found[2]), "tgid" if found[1] else "tid") if found else _NOBODY
         if moved != self._moved:
-            self._moved, self._former, self._former_ns = moved, self._moved, end_ns
-            self._former_before, self._before = self._before, 0.0
-        # The second in which the command was typed has waits from before.
-        is_asked = self._former != _NOBODY and 0 <= end_ns - self._former_ns <= ASKED_NS
-        if is_asked and (words := _relief_words(view.series[-1], self._former, self._former_before)):
-            self._words, self._told_ns = words, end_ns
-            self._told, self._former = self._former, _NOBODY
+            # In the second of the command it may propose another one, which is gone with the next.
+            self._asked.append(_Asked(self._moved, end_ns, self._before))
+            self._moved, self._before = moved, 0.0
+        self._asked = [one for one in self._asked if _is_asked(one, moved, end_ns)]
+        for one in self._asked:
+            if words := _relief_words(frame, one.moved, one.before):
+                self._words, self._told_ns, self._told = words, end_ns, one.moved
+                self._asked.remove(one)
+                break
         if moved != _NOBODY:
             # The most: in the second of the command, which may still propose it, it waits less.
-            self._before = max(self._before, _share(rows_of(view.series[-1], *moved), view.series[-1]))
+            self._before = max(self._before, _share(rows_of(frame, *moved), frame))
             if moved == self._told:
                 self._told = _NOBODY  # it waits again
-        if verdict.level != "alarm" or self._told == _NOBODY or not 0 <= end_ns - self._told_ns <= TOLD_NS:
-            return verdict
-        return replace(verdict, relieved=self._words)
+        is_told = self._told != _NOBODY and 0 <= end_ns - self._told_ns <= TOLD_NS
+        return replace(verdict, relieved=self._words) if is_told and verdict.level in LEVELS else verdict
+
+
+def _is_asked(one: _Asked, moved: Moved, end_ns: int) -> bool:
+    """The second in which the command was typed has waits from before, so that it is asked for a while."""
+    return one.moved not in (_NOBODY, moved) and 0 <= end_ns - one.since_ns <= ASKED_NS
 
 
 def _relief_words(frame: Frame, moved: Moved, before: float) -> str:

@@ -247,7 +247,8 @@ def test_beside_what_a_command_has_helped_the_end_of_the_alarm_is_not_told() -> 
     """At 80 columns there was no room for both, and `now:` was cut off."""
     headline = "The alarm ended 6 s ago; now: true ×1,700/s take 59 % of the busy CPU time"
     told = Verdict("notice", "forks", headline, (), "See: x 8", "x 8", relieved="web (7) waits 2 % (16 % before)")
-    for width in (160, 80):
+    for width, relief in ((160, told.relieved), (80, told.relieved), (58, "web (7) waits 2 %")):
+        assert verdict_band(told, width)[0][0] == (f" ✓ {relief} ", "live")
         words = "".join(part for line in verdict_band(told, width) for part, _ in line)
         assert "The alarm ended" not in words and "true ×1,700/s take 59 %" in words
     words = "".join(part for part, _ in verdict_band(replace(told, relieved=""), 160)[0])

@@ -79,7 +79,13 @@ def test_a_command_for_another_task_alone_says_nothing() -> None:
     assert relieved((pinned(7), 300), *[(pinned(8), 300)] * 6, (pinned(8), 3)) == [""] * 8
     assert relieved((pinned(7), 3), (pinned(7), 3)) == [""] * 2
     assert relieved((pinned(9), 3), (pinned(8), 3)) == [""] * 2, "it is gone"
-    assert relieved((pinned(7), 300), (pinned(8, "notice"), 3))[-1] == "", "the end of the alarm is told"
+    assert relieved((pinned(7), 300), (pinned(8, "notice"), 3))[-1] == "api (7) no longer waits"
+
+
+def test_what_is_proposed_for_one_second_in_between_hides_nothing() -> None:
+    """orders was helped; in the second of the command a hog was to be moved, and then nothing any more."""
+    nothing = Verdict("notice", "pinned", "hogs take turns", (), "Leave it: schedtop task 8", "schedtop task 8")
+    assert relieved((pinned(7), 300), (pinned(8), 120), (nothing, 3))[-1] == "api (7) no longer waits"
 
 
 def test_a_process_whose_threads_were_to_be_moved_and_wait_no_longer() -> None:
