@@ -278,7 +278,8 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     relief = _relief(verdict, width * 2 // 3 - width_of(head))
     why: list[Span] = [(f" {why_key} why ", plain if banded else "dim")] if why_key and verdict.evidence else []
     headline, action = steady(verdict.headline), f"→ {steady(verdict.action)}" if verdict.action else ""
-    command = f"→ {steady(verdict.command)}" if verdict.command else ""
+    typed = steady(verdict.command)
+    command = f"→ {typed}" if typed else ""
     # What names the same command again can wait for the verdict in full.
     said = [item for item in verdict.evidence if not verdict.command or verdict.command not in item]
     evidence: Parts = [[(steady(item), plain)] for item in said]
@@ -307,7 +308,7 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
         room -= spans_width(why)
     else:
         why = []
-    parts: Parts = [_with_command(clip(below, room), command[2:], plain)] if below else []
+    parts: Parts = [_with_command(clip(below, room), typed, plain)] if below else []
     second = whole_parts([*parts, *evidence], room, (SEPARATOR[0], plain if banded else SEPARATOR[1]))
     lines: list[list[Span]] = [[(head, level.style), (" ", plain), (first, strong)], [(" ", plain), *second]]
     if relief:

@@ -41,6 +41,11 @@ def verb(count: int, one: str, many: str) -> str:
     return one if count == 1 else many
 
 
+def of_one_name(name: str, count: int) -> str:
+    """`web`, `web ×2`."""
+    return f"{name} ×{count}" if count > 1 else name
+
+
 def listed(items: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

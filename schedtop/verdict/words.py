@@ -31,7 +31,7 @@ from schedtop.verdict.limits import (
     WAITS_SHARE,
 )
 from schedtop.verdict.parts import ALIKE, Part, blockers_of, steadiest, waiters
-from schedtop.verdict.phrases import counted, percent, task_words, verb
+from schedtop.verdict.phrases import counted, listed, of_one_name, percent, task_words, verb
 from schedtop.verdict.slow import asks_to_wait
 from schedtop.verdict.verdict import THRESHOLD_COMMAND
 
@@ -290,7 +290,7 @@ def task_names(parts: Sequence[Part]) -> str:
         by_name.setdefault(part.comm, []).append(part)
     if len(by_name) == FEW_VICTIMS:
         names = sorted(by_name.values(), key=len, reverse=True)
-        return " and ".join(own[0].words if len(own) == 1 else f"{own[0].name} ×{len(own)}" for own in names)
+        return " and ".join(own[0].words if len(own) == 1 else of_one_name(own[0].name, len(own)) for own in names)
     return f"{len(parts)} tasks (most: {parts[0].words})"
 
 
@@ -328,9 +328,9 @@ def are_pinned(victims: Sequence[Part], moved: Part) -> str:
     if len(named) <= FEW_VICTIMS or len(by_name) <= FEW_VICTIMS:
         names = task_names(named)
     elif len(by_name) <= MOST_NAMES:
-        counts = [(moved.comm, by_name.pop(moved.comm)), *sorted(by_name.items())]
-        told = [f"{text(comm)} ×{count}" if count > 1 else text(comm) for comm, count in counts]
-        names = f"{moved.words if counts[0][1] == 1 else told[0]}, {', '.join(told[1:-1])} and {told[-1]}"
+        like_it = by_name.pop(moved.comm)
+        first = moved.words if like_it == 1 else of_one_name(moved.name, like_it)
+        names = listed([first, *(of_one_name(text(comm), count) for comm, count in sorted(by_name.items()))])
     else:
         names = f"{moved.words} and {counted(len(named) - 1, 'other')}"
     return f"{names} {verb(len(named), 'is', 'are')} pinned"

@@ -97,7 +97,7 @@ def _neighbour_of(f: Facts, moved: Part) -> str:
 
 
 def _runs_always(f: Facts, own: Rows) -> bool:
-    """Whether a task uses all that it gets: it never sleeps, and leaves its CPU for others alone."""
+    """Whether a task uses all that it gets: it hardly sleeps, and leaves its CPU only when it is taken off it."""
     wanted = int(own["run_ns"].sum() + own["run_delay_ns"].sum())
     forced, given = int(own["involuntary_switches"].sum()), int(own["voluntary_switches"].sum())
     return wanted >= BUSY * f.frame.interval_ns and forced >= BUSY * (forced + given)

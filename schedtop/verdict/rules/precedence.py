@@ -16,7 +16,7 @@ from schedtop.model.weights import MOST_SHARES, cpu_weight_of_shares, nice_of_we
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import RT_LIMIT_RATIO
 from schedtop.verdict.parts import Part, blockers_of, main_victims, on_worst_cpu, victims_of
-from schedtop.verdict.phrases import counted, percent, verb
+from schedtop.verdict.phrases import counted, of_one_name, percent, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.slow import asks_to_wait
 from schedtop.verdict.words import (
@@ -42,9 +42,9 @@ def behind_rt(f: Facts) -> Finding | None:
     left, why = _left_words(f, top)
     victims = main_victims(rows)
     alike = all(victim.comm == victims[0].comm for victim in victims)
-    others = f" ×{len(victims)}" if alike else f" and {counted(len(victims) - 1, 'other')}"
+    others = f"{victims[0].name} and {counted(len(victims) - 1, 'other')}"
     # Both names in front: the rest may be cut off.
-    whom = f"{victims[0].name}{others if len(victims) > 1 else ''}"
+    whom = of_one_name(victims[0].name, len(victims)) if alike else others
     waits = f"{_share_of_waits(rows, top)} of {verb(len(victims), 'its', 'their')} waits, {up_to_words(rows)}"
     headline = f"{top.words}, real-time, keeps {whom} from CPU {cpu} for {waits}{left}"
     action, command = _ordinary_words(f, top, cpu)

@@ -58,10 +58,9 @@ class StealPane(Pane[View]):
         "Four things over the same time, a minute at first and then five, the newest at the right. steal: the "
         "share of time in which a CPU of this virtual machine had work, but the hypervisor ran another guest. "
         "Marked `!` high from 5 % and `!!` very high from 10 %. quota: the share of periods in which the worst "
-        "cgroup had used up its "
-        "CPU quota (throttled), even if CPUs were idle; marked from 10 %. PSI: the share of time in which at "
-        "least one task waited for a CPU; marked from 20 %. p99: one wait in a hundred was longer; marked from "
-        "the threshold on. CPU 0 5.2: steal of each CPU in percent, if any has some."
+        "cgroup had used up its CPU quota (throttled), even if CPUs were idle; marked from 10 %. PSI: the share "
+        "of time in which at least one task waited for a CPU; marked from 20 %. p99: one wait in a hundred was "
+        "longer; marked from the threshold on. CPU 0 5.2: steal of each CPU in percent, if any has some."
     )
     SIGNS = (
         (
@@ -134,9 +133,8 @@ class StealPane(Pane[View]):
         """A line for each series: name, value now, and the past as bars."""
         mark = WORDED_MARK if width >= WIDE else MARK
         room = width - LABEL - VALUE - mark
-        table = self._past.table(view.series, max(room, 1), _cpus(view), span_of(view.series))
         lines: list[Spans] = []
-        for series, values in zip(SERIES, table, strict=True):
+        for series, values in zip(SERIES, self._table(view, room), strict=True):
             line = self._now(view, series, mark)
             if room > 0:
                 line.append((bars(values / top_of(series, values)), series.style))
@@ -144,6 +142,9 @@ class StealPane(Pane[View]):
         if room >= 12:
             lines.append([(" " * (width - room), "head"), *_axis_of(view, self.marks, room)])
         return lines
+
+    def _table(self, view: View, columns: int) -> Values:
+        return self._past.table(view.series, max(1, columns), _cpus(view), span_of(view.series))
 
     def _now(self, view: View, series: Series, mark: int) -> list[Span]:
         """Name, value and mark, the latter in as many cells as it gets."""
@@ -165,9 +166,7 @@ class StealPane(Pane[View]):
         self._key = key
         columns = width - MARGIN
         lines: list[Spans] = []
-        for series, values in zip(
-            SERIES, self._past.table(view.series, max(1, columns), _cpus(view), span_of(view.series)), strict=True
-        ):
+        for series, values in zip(SERIES, self._table(view, columns), strict=True):
             marked = _level(series, series.value(view.frame, _cpus(view)), view).sign
             line = self._now(view, series, WORDED_MARK if marked else MARK)
             words = _words(view, series)
