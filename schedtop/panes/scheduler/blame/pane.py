@@ -156,9 +156,11 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
     def view_glance(self, view: View) -> Spans:
         if not len(view.pairs):
             return [("no task", "dim")]
-        most = view.pairs[0]
-        took_ns = int(most[PAIR_SORTS[view.settings.blame]])
-        if took_ns < STANDS_OUT * view.frame.ended_wait_ns:
+        times = view.pairs[PAIR_SORTS[view.settings.blame]]
+        took_ns = int(times[0])
+        # Under a filter by task the whole is what its victims waited, as in the account.
+        whole_ns = int(times.sum()) if view.settings.shown_filter.names_tasks else view.frame.ended_wait_ns
+        if took_ns < STANDS_OUT * whole_ns:
             return [("many tasks", "dim")]
         took = f" {format_ns(took_ns)}"
         return [(steady(text(other_names(view.pairs[:1])[0])), "preemption"), (took, "text")]

@@ -71,7 +71,7 @@ STATE = (
     ("slow >", "longer waits are looked at one by one: cause, preemptor, blocker (keys + and -)"),
     ("self", "what schedtop takes: CPU, memory, time added to each context switch, its own priority"),
     ("delayed others", "the longest wait for a CPU that schedtop has caused: at most (≤), in a crowd at least (≥)"),
-    ("unseen", "switches and waits that the kernel did not report; harmless: they are counted, in no histogram"),
+    ("unseen", "switches and waits that the kernel did not report: the counts have them, the histogram does not"),
     ("lost", "what was not seen or not kept, by kind; all else is complete"),
 )
 

@@ -254,3 +254,15 @@ def test_no_task_is_named_at_a_glance_that_had_the_cpu_for_little(make_view: Mak
 
     assert told(9).startswith(view.pairs[0]["other_comm"].decode())
     assert told(11) == "many tasks"
+
+
+def test_under_a_filter_the_glance_is_about_what_passes_it(make_view: MakeView) -> None:
+    """`Blame many tasks` of one task whose waits were few beside those of all others."""
+    victim = make_view(frames=1).pairs[0]["victim_comm"].decode()
+    view = make_view(frames=1, settings=ViewSettings(filter=Filter.parse(f"comm:{victim}")))
+    sums = np.zeros_like(view.frame.latency.sum_ns)
+    sums[0, 0] = 100 * int(view.pairs["blocked_ns"].sum())
+    view = replace(view, frame=replace(view.frame, latency=replace(view.frame.latency, sum_ns=sums)))
+    assert int(view.pairs["blocked_ns"][0]) >= 0.1 * int(view.pairs["blocked_ns"].sum())
+    glance = "".join(text for text, _ in BlamePane().view_glance(view))
+    assert glance.startswith(view.pairs[0]["other_comm"].decode())
