@@ -470,6 +470,8 @@ static __always_inline void begin_wakeup_wait(struct task_id *id, struct task_sl
 	slot->waker_or_preemptor_tid = waker(cpu);
 	slot->enqueue_cpu = slot->queue_cpu = wakeup_cpu(id, slot);
 	slot->wait_start_ns = time_of_wakeup(cpu);
+	if (kind == WAIT_WAKEUP)
+		leave_out_sleep(id, slot, cpu);
 	note_quota(id, slot);
 }
 

@@ -156,6 +156,21 @@ static __always_inline u64 time_of_wakeup(struct cpu_state *cpu)
 	return bpf_ktime_get_ns();
 }
 
+/*
+ * Since 6.12 a sleeper that stays on its queue may be moved to another one, and counts as queued from then on, though it is
+ * asleep (enqueue_task() in kernel/sched/core.c). What it slept is not waiting: its wait begins now.
+ */
+static __always_inline void leave_out_sleep(struct task_id *id, struct task_slot *slot, struct cpu_state *cpu)
+{
+	u64 queued = FIELD(u64, id->task, TASK_LAST_QUEUED_OFFSET), now;
+
+	if (!queued || !cpu->clock_window)
+		return;
+	now = bpf_ktime_get_ns() - cpu->clock_offset;
+	if ((s64)(now - queued) > 0)
+		slot->account_ns += now - queued;
+}
+
 /* On its way between two queues a task is in none: all that it has waited so far is accounted for. */
 static __always_inline void note_move(struct task_id *id, struct task_slot *slot, u64 now)
 {
@@ -216,6 +231,10 @@ static __always_inline u64 unseen_arrival(struct task_id *id, struct task_slot *
 static __always_inline u64 time_of_wakeup(struct cpu_state *cpu)
 {
 	return bpf_ktime_get_ns();
+}
+
+static __always_inline void leave_out_sleep(struct task_id *id, struct task_slot *slot, struct cpu_state *cpu)
+{
 }
 
 static __always_inline void note_move(struct task_id *id, struct task_slot *slot, u64 now)

@@ -128,6 +128,53 @@ def test_run_delay_over_a_whole_life_is_schedstats(collect, by_account: str, loa
     assert all(delays.values())
 
 
+_SLEPT_NS = 100_000_000
+_NAPS = f"""
+import os, random, sys, time
+def run_delay(): return int(open("/proc/self/schedstat").read().split()[1])
+while True:
+    os.sched_setaffinity(0, {{{CPU}}})
+    end = time.monotonic_ns() + random.randrange(10_000_000, 30_000_000)
+    while time.monotonic_ns() < end: pass
+    before = run_delay()
+    print("sleeps", flush=True)
+    time.sleep({_SLEPT_NS / 1e9})
+    print(run_delay() - before, flush=True)
+"""
+
+
+def counted_sleeps(sleeper: subprocess.Popen[bytes]) -> list[int]:
+    """Has it moved as soon as it sleeps, until the kernel has counted two such sleeps as run delay; what it counted."""
+    counted: list[int] = []
+    assert sleeper.stdout
+    for _ in range(150):
+        assert sleeper.stdout.readline() == b"sleeps\n"
+        time.sleep(0.0001)  # it is on its way
+        os.sched_setaffinity(sleeper.pid, {0})
+        run_delay_ns = int(sleeper.stdout.readline())
+        if run_delay_ns > 0.8 * _SLEPT_NS:
+            counted.append(run_delay_ns)
+        if len(counted) == 2:
+            break
+    return counted
+
+
+def test_a_sleep_that_the_kernel_counts_as_run_delay_is_no_wait(collect, by_account: str) -> None:
+    """A shell in `sleep 4` was an alarm: `Tasks wait up to 4.00 s for each other` (docs/kernels-found.md)."""
+    with ExitStack() as stack, collect(by_account) as collector:
+        hog = python(f"import os; os.sched_setaffinity(0, {{{CPU}}})\nwhile True: pass")
+        sleeper = python(_NAPS, stdout=subprocess.PIPE)
+        stack.enter_context(ended(hog, sleeper))
+        counted = counted_sleeps(sleeper)
+        truth = stop_all([sleeper])
+        if not counted:
+            pytest.skip("this kernel counts no sleep as run delay")
+    ours = run_delays(collector.frame, truth)[sleeper.pid]
+    left_out = truth[sleeper.pid].run_delay_ns - ours
+    assert 0.8 * _SLEPT_NS * len(counted) < left_out <= sum(counted)
+    assert ours > 0
+
+
 _PERIODIC = """
 import os, time
 while True:
