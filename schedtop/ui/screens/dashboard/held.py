@@ -77,6 +77,10 @@ class Held:
         """The time stands still: when the alarm or notice ends is not seen."""
         self._alarm_ns = self._notice_since_ns = self._notice_ns = None
 
+    def release(self) -> None:
+        """What was shown last is shown no longer than it is true: its command has been typed."""
+        self._verdict = None
+
     def _note_notice(self, verdict: Verdict, end_ns: int) -> None:
         if verdict.level != "notice":
             self._notice_since_ns = None

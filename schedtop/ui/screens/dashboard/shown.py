@@ -13,15 +13,12 @@ from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
-from schedtop.ui.screens.dashboard.calmed import Calmed
-from schedtop.ui.screens.dashboard.held import Held
-from schedtop.ui.screens.dashboard.helped import Helped
 from schedtop.ui.screens.dashboard.scripts import with_script
 from schedtop.ui.screens.dashboard.timeline import Timeline
+from schedtop.ui.screens.dashboard.told import Told
 from schedtop.verdict.engine import verdict_on, with_end
 from schedtop.verdict.facts import Facts, gather
 from schedtop.verdict.limits import FIRST_VERDICT_NS
-from schedtop.verdict.slow import slow_load
 from schedtop.verdict.verdict import MEASURING, Verdict
 
 DRAWN_APART_NS = NS_PER_S // 2
@@ -49,7 +46,7 @@ class Shown:
         self.is_due = False
         """Whether drawing has been asked for."""
         self._changed = changed
-        self._held, self._reliefs = Held(), (Helped(), Calmed())
+        self._told = Told()
         self._drawn_ns = -DRAWN_APART_NS
         self._work_ns = 0
         """The CPU time that the View took."""
@@ -124,12 +121,9 @@ class Shown:
     def told(self, verdict: Verdict, view: View) -> Verdict:
         """What is told of the verdict on a View. One that goes on does not flicker; one of the past is as it was."""
         if self.timeline.is_frozen:
-            self._held.forget()
+            self._told.forget()
         else:
-            load = slow_load(view.frame, view.slow_waits)
-            verdict = self._held.shown(verdict, view.frame.end_ns, self.settings, load)
-            for relief in self._reliefs:
-                verdict = relief.shown(verdict, view)
+            verdict = self._told.shown(verdict, view)
         if not view.host.recorded_source:
             verdict = with_script(verdict).with_keys()
         return verdict.with_sudo() if "SUDO_UID" in os.environ else verdict

@@ -1,0 +1,70 @@
+"""What undoes a proposed command, by what it would change as that is now."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+
+from schedtop.base.cpu_lists import cpus_text
+
+_AFFINITY = re.compile(r"taskset -(a?)cp (\S+) (\d+)")
+_ORDINARY = re.compile(r"chrt -o -p 0 (\d+)")
+_NICE = re.compile(r"renice -n -?\d+ -p (\d+(?: \d+)*)")
+_FILE = re.compile(r"echo (\S+) > (\S+|'[^']+')")
+_LOOP = re.compile(r"for p in (\d+(?: \d+)*); do ([^|&]+); done")
+_AUTOGROUP = re.compile(r"/autogroup-\d+ nice (-?\d+)")
+
+_POLICIES = {os.SCHED_OTHER: "-o", os.SCHED_FIFO: "-f", os.SCHED_RR: "-r", os.SCHED_BATCH: "-b", os.SCHED_IDLE: "-i"}
+"""The options of chrt; one for deadline tasks would need more than a priority."""
+
+MOST_THREADS = 256
+"""Of a process with more it is not asked on which CPUs each may run."""
+
+
+def undo(command: str) -> str:
+    """The command that sets what is set now; `command` itself: it would change nothing. Empty: that cannot be told."""
+    try:
+        return _as_it_is(command)
+    except (OSError, ValueError):
+        return ""
+
+
+def task_of(command: str) -> int:
+    """The task or process that a command is about; 0: another command."""
+    found = _AFFINITY.fullmatch(command) or _ORDINARY.fullmatch(command) or _NICE.fullmatch(command)
+    return int(found[found.re.groups].split()[0]) if found else 0
+
+
+def _as_it_is(command: str) -> str:
+    if found := _AFFINITY.fullmatch(command):
+        of_all, _, tid = found.groups()
+        tids = os.listdir(f"/proc/{tid}/task") if of_all else [tid]
+        if len(tids) > MOST_THREADS:
+            return ""
+        masks = {cpus_text(sorted(os.sched_getaffinity(int(each)))) for each in tids}
+        return f"taskset -{of_all}cp {masks.pop()} {tid}" if len(masks) == 1 else ""
+    if found := _ORDINARY.fullmatch(command):
+        tid = found[1]
+        option = _POLICIES.get(os.sched_getscheduler(int(tid)) & ~os.SCHED_RESET_ON_FORK)
+        return f"chrt {option} -p {os.sched_getparam(int(tid)).sched_priority} {tid}" if option else ""
+    if found := _NICE.fullmatch(command):
+        values = {os.getpriority(os.PRIO_PROCESS, int(tid)) for tid in found[1].split()}
+        return f"renice -n {values.pop()} -p {found[1]}" if len(values) == 1 else ""
+    if found := _LOOP.fullmatch(command):
+        bodies = {_body_as_it_is(found[2], pid) for pid in found[1].split()}
+        body = bodies.pop()
+        return f"for p in {found[1]}; do {body}; done" if body and not bodies else ""
+    if found := _FILE.fullmatch(command):
+        text = Path(shlex.split(found[2])[0]).read_text()
+        nice = _AUTOGROUP.match(text)
+        return f"echo {nice[1] if nice else text.split()[0]} > {found[2]}"
+    return ""
+
+
+def _body_as_it_is(body: str, pid: str) -> str:
+    """The same of what a loop does with one process; empty if one of its commands cannot be told."""
+    commands = [_as_it_is(command.replace("$p", pid)) for command in body.split("; ")]
+    each = [command.replace(f"-p {pid}", "-p $p").replace(f"/proc/{pid}/", "/proc/$p/") for command in commands]
+    return "; ".join(each) if all(each) else ""

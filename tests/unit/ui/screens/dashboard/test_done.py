@@ -1,0 +1,144 @@
+"""A command that has been typed is not proposed again for waits from before, and what undoes it is told."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from schedtop.base.units import NS_PER_S
+from schedtop.history.history import History
+from schedtop.history.view import View, ViewSettings
+from schedtop.ui.screens.dashboard.done import CHECKING
+from schedtop.ui.screens.dashboard.told import Told
+from schedtop.ui.screens.dashboard.undo import undo
+from schedtop.verdict.verdict import Verdict
+from tests.unit.verdict.frames import HOST, MS, frame, tasks
+
+HERE = replace(HOST, boot_id="this one")
+
+
+@pytest.fixture
+def sleeper() -> Iterator[int]:
+    """A process that may run on CPU 0 alone."""
+    process = subprocess.Popen(["sleep", "60"])
+    os.sched_setaffinity(process.pid, {0})
+    yield process.pid
+    process.kill()
+    process.wait()
+
+
+def view(second: float, settings: ViewSettings | None = None, **changes: object) -> View:
+    made = frame(tasks=tasks(tid=7, comm=b"api", run_delay_ns=300 * MS), end_ns=round(second * NS_PER_S))
+    return History(replace(HERE, **changes), [made]).view(settings or ViewSettings())  # type: ignore[arg-type]
+
+
+def alarm(command: str, headline: str = "web is pinned") -> Verdict:
+    return Verdict("alarm", "pinned", headline, ("50 slow waits",), f"Widen it: {command}", command)
+
+
+def widen(pid: int) -> str:
+    """All CPUs of the test, as schedtop writes them."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2 or cpus != list(range(len(cpus))):
+        pytest.skip("needs the CPUs 0 and 1")
+    return f"taskset -cp 0-{len(cpus) - 1} {pid}"
+
+
+def test_the_alarm_tells_what_undoes_its_command(sleeper: int) -> None:
+    shown = Told().shown(alarm(widen(sleeper)), view(1))
+    assert shown.evidence == ("50 slow waits", f"to undo it: taskset -cp 0 {sleeper}")
+    assert (shown.level, shown.command) == ("alarm", widen(sleeper))
+
+
+@pytest.mark.parametrize("changes", [{"recorded_source": "btf"}, {"boot_id": ""}])
+def test_tasks_of_another_host_are_not_looked_at(sleeper: int, changes: dict[str, str]) -> None:
+    verdict = alarm(widen(sleeper))
+    assert Told().shown(verdict, view(1, **changes)) == verdict
+
+
+def test_once_it_is_typed_that_is_told_instead_of_the_alarm(sleeper: int) -> None:
+    told, verdict, other = Told(), alarm(widen(sleeper)), alarm(f"renice -n 19 -p {os.getpid()}", "another")
+    told.shown(verdict, view(1))
+    subprocess.run(verdict.command.split(), check=True, stdout=subprocess.DEVNULL)
+    back, was = f"to undo it: taskset -cp 0 {sleeper}", "before: web is pinned"
+    for second, now in ((2, verdict), (3, other), (4, other)):
+        shown = told.shown(now, view(second))
+        assert (shown.level, shown.headline, shown.evidence) == ("notice", CHECKING, (back, was))
+        assert not shown.command
+    assert told.shown(other, view(5)).headline == "another"
+
+
+def test_what_is_in_order_is_told_at_once(sleeper: int) -> None:
+    """The alarm stayed for three seconds more."""
+    told, verdict = Told(), alarm(widen(sleeper))
+    told.shown(verdict, view(1))
+    subprocess.run(verdict.command.split(), check=True, stdout=subprocess.DEVNULL)
+    shown = told.shown(Verdict("ok", "calm", "All is well"), view(2))
+    assert shown.headline == "The alarm ended 1 s ago; now: All is well"
+    assert shown.evidence == (f"to undo it: taskset -cp 0 {sleeper}",)
+
+
+def test_what_did_not_help_is_not_proposed_again(sleeper: int) -> None:
+    told, verdict = Told(), alarm(f"taskset -cp 0 {sleeper}")
+    for second in (1, 2, 3):
+        assert told.shown(verdict, view(second)).headline == CHECKING
+    shown = told.shown(verdict, view(4))
+    assert (shown.level, shown.headline, shown.command) == ("alarm", "web is pinned", f"schedtop task {sleeper}")
+
+
+def test_a_long_window_has_waits_from_before(sleeper: int) -> None:
+    told, verdict, settings = Told(), alarm(f"taskset -cp 0 {sleeper}"), ViewSettings(window_ns=60 * NS_PER_S)
+    assert told.shown(verdict, view(1, settings)).headline == CHECKING
+    assert told.shown(verdict, view(40, settings)).headline == CHECKING
+    over = replace(verdict, level="notice", headline="No such wait for 20 s; before: web is pinned")
+    shown = told.shown(over, view(41, settings))
+    assert (shown.headline, shown.action, shown.command) == (over.headline, "", "")
+
+
+def test_with_sudo_its_undo_has_it_too(sleeper: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUDO_UID", "1000")
+    shown = Told().shown(alarm(widen(sleeper)), view(1))
+    assert shown.evidence[-1] == f"to undo it: sudo taskset -cp 0 {sleeper}"
+
+
+def test_affinity_nice_and_policy_are_undone(sleeper: int) -> None:
+    assert undo(f"taskset -cp 0-7 {sleeper}") == f"taskset -cp 0 {sleeper}"
+    assert undo(f"taskset -acp 0-7 {sleeper}") == f"taskset -acp 0 {sleeper}"
+    nice = os.getpriority(os.PRIO_PROCESS, sleeper)
+    assert undo(f"renice -n 19 -p {sleeper}") == f"renice -n {nice} -p {sleeper}"
+    assert undo(f"renice -n 19 -p {sleeper} {sleeper}") == f"renice -n {nice} -p {sleeper} {sleeper}"
+    os.setpriority(os.PRIO_PROCESS, sleeper, 19)
+    assert undo(f"renice -n 19 -p {sleeper}") == f"renice -n 19 -p {sleeper}"
+    assert undo(f"renice -n 19 -p {sleeper} {os.getpid()}") == "", "they differ"
+    assert undo(f"chrt -o -p 0 {sleeper}") == f"chrt -o -p 0 {sleeper}"
+    os.sched_setscheduler(sleeper, os.SCHED_BATCH, os.sched_param(0))
+    assert undo(f"chrt -o -p 0 {sleeper}") == f"chrt -b -p 0 {sleeper}"
+
+
+def test_files_are_undone(tmp_path) -> None:
+    file = tmp_path / "cpu.max"
+    file.write_text("30000 100000\n")
+    assert undo(f"echo 124000 > {file}") == f"echo 30000 > {file}"
+    (tmp_path / "a b").write_text("-1\n")
+    assert undo(f"echo 50000 > '{tmp_path}/a b'") == f"echo -1 > '{tmp_path}/a b'"
+    file.write_text("/autogroup-12 nice 5\n")
+    assert undo(f"echo 19 > {file}") == f"echo 5 > {file}"
+
+
+def test_a_loop_over_processes_is_undone(sleeper: int) -> None:
+    loop = f"for p in {sleeper} {sleeper}; do renice -n 19 -p $p; done"
+    nice = os.getpriority(os.PRIO_PROCESS, sleeper)
+    assert undo(loop) == loop.replace("-n 19", f"-n {nice}")
+    assert undo(loop.replace("renice", "nice")) == ""
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["", "schedtop task 12", "taskset -cp 0-1 4194305", "echo 1 > /no/such/file", "renice -n 10 -p $(pgrep -wx a)"],
+)
+def test_what_cannot_be_told_is_not_undone(command: str) -> None:
+    assert undo(command) == ""

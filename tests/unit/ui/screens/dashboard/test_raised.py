@@ -1,0 +1,61 @@
+"""A quota that was raised, and throttles no more, is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from schedtop.base.units import NS_PER_S
+from schedtop.history.history import History
+from schedtop.history.view import View, ViewSettings
+from schedtop.model.filters import Filter
+from schedtop.ui.screens.dashboard.raised import Raised
+from schedtop.verdict.verdict import Verdict
+from tests.unit.verdict.frames import GROUPS, HOST, frame, quota
+
+HERE = replace(HOST, weight_file="/sys/fs/cgroup{}/cpu.weight")
+COMMAND = f"echo 50000 > /sys/fs/cgroup{GROUPS[7]}/cpu.max"
+RAISE = Verdict("alarm", "throttled", "web.service is throttled", (), f"Raise it: {COMMAND}", COMMAND)
+OTHER = Verdict("notice", "queueing", "tasks wait")
+RAISED = "web.service is no longer throttled"
+
+
+def view(second: int, throttled: int, group: int = 7, settings: ViewSettings | None = None) -> View:
+    made = frame(throttling=quota(group, throttled), cgroups=GROUPS, end_ns=second * NS_PER_S)
+    return History(HERE, [made]).view(settings or ViewSettings())
+
+
+def relieved(*seconds: tuple[Verdict, int]) -> list[str]:
+    raised = Raised()
+    return [
+        raised.shown(verdict, view(second, throttled)).relieved for second, (verdict, throttled) in enumerate(seconds)
+    ]
+
+
+def test_it_is_told_once_no_period_is_throttled() -> None:
+    assert relieved((RAISE, 4), (OTHER, 2), (OTHER, 0), (OTHER, 0)) == ["", "", RAISED, RAISED]
+
+
+def test_once_it_throttles_again_nothing_is_told() -> None:
+    assert relieved((RAISE, 4), (OTHER, 0), (RAISE, 1), (OTHER, 3)) == ["", RAISED, "", ""]
+
+
+def test_only_the_group_of_the_command_counts() -> None:
+    raised = Raised()
+    raised.shown(RAISE, view(1, 4))
+    assert raised.shown(OTHER, view(2, 0, group=8)).relieved == ""
+    assert raised.shown(OTHER, view(2, 0, group=9)).relieved == ""
+
+
+def test_it_is_asked_and_told_for_a_while() -> None:
+    raised = Raised()
+    raised.shown(RAISE, view(1, 4))
+    assert raised.shown(OTHER, view(7, 0)).relieved == ""
+    raised.shown(RAISE, view(10, 4))
+    assert raised.shown(OTHER, view(11, 0)).relieved == RAISED
+    assert raised.shown(OTHER, view(42, 0)).relieved == ""
+
+
+def test_with_another_filter_nothing_is_told() -> None:
+    raised = Raised()
+    raised.shown(RAISE, view(1, 4))
+    assert raised.shown(OTHER, view(2, 0, settings=ViewSettings(filter=Filter.parse("comm:web")))).relieved == ""
