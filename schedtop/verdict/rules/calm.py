@@ -8,7 +8,7 @@ import numpy as np
 
 from schedtop.base.units import format_ns, format_round_ns
 from schedtop.model.filters import Filter
-from schedtop.model.rows import TASK_DTYPE, Rows, rows_where
+from schedtop.model.rows import TASK_DTYPE, Rows, kernel_tids, rows_where
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import LITTLE_LONGER, QUIET_NS, WAITS_SHARE
 from schedtop.verdict.parts import victims_of
@@ -17,6 +17,7 @@ from schedtop.verdict.rule import Finding
 from schedtop.verdict.slow import is_enough
 from schedtop.verdict.wait import explain
 from schedtop.verdict.words import (
+    OWN_COMM,
     context_words,
     p99_words,
     typed,
@@ -35,10 +36,15 @@ def rare(f: Facts) -> Finding | None:
     worst = rows[int(np.argmax(rows["wait_ns"]))]
     longest_ns = int(worst["wait_ns"])
     headline = f"{counted(len(rows), 'slow wait')}, the longest {format_ns(longest_ns)}: too few for a common cause"
-    if f.slow.load < WAITS_SHARE and longest_ns < LITTLE_LONGER * f.frame.threshold_ns:
+    if (f.slow.load < WAITS_SHARE and longest_ns < LITTLE_LONGER * f.frame.threshold_ns) or _of_helpers(f, rows):
         return Finding(headline, p99_words(f), *_elsewhere(f), level="ok")
     action = typed("Look at this task alone", f"schedtop task {int(worst['tid'])}")
     return Finding(headline, (explain(worst, kernel=f.view.host.kernel).rstrip("."), *p99_words(f)), *action)
+
+
+def _of_helpers(f: Facts, rows: Rows) -> bool:
+    """Whether only threads of the kernel and schedtop wait, behind a real-time task for example."""
+    return bool((np.isin(rows["tid"], kernel_tids(f.frame.tasks)) | (rows["comm"] == OWN_COMM)).all())
 
 
 def left_out(f: Facts) -> Finding | None:

@@ -57,15 +57,23 @@ def behind_rt(f: Facts) -> Finding | None:
             # What has its CPU now and then is real-time on purpose: who is in its way goes.
             also = (f"or {action[0].lower()}{action[1:]}",)
             action, command = typed(f"Let {moved.name} run elsewhere", elsewhere)
+    is_left = not left and not len(_of_processes(f, rows))
+    if is_left:
+        also = (f"if it is too much for them: {action[0].lower()}{action[1:]}",)
+        action, command = typed("Leave it, only threads of the kernel wait", f"schedtop task {top.tid}")
     evidence = (*why, *_behind_words(f, rows, Explanation.BEHIND_RT), *also, *context_words(f))
-    return Finding(headline, evidence, action, command)
+    return Finding(headline, evidence, action, command, "notice" if is_left else "")
 
 
 def _pinned_victim(f: Facts, rows: Rows) -> Part | None:
     """Who waits most of those that only their affinity keeps from an idle CPU; threads of the kernel belong there."""
-    pinned = rows[rows["evidence"] == Evidence.PINNED]
-    victims = victims_of(pinned[~np.isin(pinned["tid"], kernel_tids(f.frame.tasks))])
+    victims = victims_of(_of_processes(f, rows[rows["evidence"] == Evidence.PINNED]))
     return victims[0] if victims else None
+
+
+def _of_processes(f: Facts, rows: Rows) -> Rows:
+    """The waits that are not of threads of the kernel."""
+    return rows[~np.isin(rows["tid"], kernel_tids(f.frame.tasks))]
 
 
 def _had_words(rows: Rows, top: Part) -> str:

@@ -50,6 +50,16 @@ def test_a_few_slow_waits_have_no_common_cause() -> None:
     assert judged(frame(pinned(2, wait_ns=60 * MS))).rule == "pinned"
 
 
+def test_a_few_slow_waits_of_threads_of_the_kernel_and_of_schedtop_are_no_news() -> None:
+    """After a service had been moved away from a real-time task, each of them was a notice."""
+
+    def level(parent: int = 2, comm: bytes = b"app") -> str:
+        known = [tasks(tid=tid, comm=comm, parent_tgid=parent) for tid in (101, 102)]
+        return judged(frame(pinned(4, comm=comm), tasks=np.concatenate(known))).level
+
+    assert (level(), level(parent=1), level(parent=1, comm=b"schedtop")) == ("ok", "notice", "ok")
+
+
 def hidden(words: str, **fields: Any) -> Verdict:
     """On a service whose thread logger (71) waits, with a filter."""
     rows = service()
