@@ -91,12 +91,18 @@ def test_a_pinned_victim_could_run_elsewhere_instead() -> None:
     assert told not in judged(rows, tasks=of_kernel).evidence
 
 
+LEAVE_IT = "Leave it, if nothing else is late; else look at it"
+
+
 def test_threads_of_the_kernel_may_wait_for_a_real_time_task() -> None:
     """Its pinned service was helped, and then it was to be made an ordinary task for a kworker."""
     threads = [tasks(tid=tid, comm=b"app", parent_tgid=2) for tid in (101, 102)]
     hog = tasks(tid=66, comm=b"hog", run_ns=500 * MS)
     verdict = judged(made(FAIR, FIFO), tasks=np.concatenate([*threads, hog]))
-    assert (verdict.level, verdict.action) == ("notice", "Leave it, only threads of the kernel wait: schedtop task 66")
+    assert (verdict.level, verdict.action) == ("notice", f"{LEAVE_IT}: schedtop task 66")
+    assert verdict.headline == (
+        "Only threads of the kernel wait for hog (66, fifo 50), real-time, on CPU 1: app ×2, up to 8.00 ms"
+    )
     assert "if it is too much for them: make it an ordinary task: chrt -o -p 0 66" in verdict.evidence
     assert judged(made(FAIR, FIFO), tasks=np.concatenate([threads[0], hog])).command == "chrt -o -p 0 66"
     hog["run_ns"] = 950 * MS
