@@ -107,6 +107,7 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 """Between a number and its unit while lines are broken."""
 
 _BEFORE = re.compile(r" \([^()]* before\)$")
+_OF_TIME = re.compile(r" of the time(?= \(|$)")
 
 _ENDED = re.compile(r"^The alarm ended [^;]+; now: ")
 """Beside what a command has helped this need not be said."""
@@ -321,7 +322,8 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
 def _relief(verdict: Verdict, room: int) -> str:
     """What a command has helped, in so many cells: whole, or without how it was before, or not at all."""
     words = steady(verdict.relieved)
-    each = [f" {VERDICT_LEVELS['ok'].sign} {told} " for told in (words, _BEFORE.sub("", words)) if told]
+    short = _OF_TIME.sub("", words)
+    each = [f" {VERDICT_LEVELS['ok'].sign} {told} " for told in (words, short, _BEFORE.sub("", short)) if told]
     return next((told for told in each if width_of(told) <= room), "")
 
 

@@ -110,7 +110,7 @@ def rows_of(frame: Frame, number: int, field: str = "tid") -> Rows:
 
 def less_words(task: Part, now: float, before: float) -> str:
     """For how much of the time a task waits, and did before."""
-    return f"{task.words} waits {percent(now)} ({percent(before)} before)"
+    return f"{task.words} waits {percent(now)} of the time ({percent(before)} before)"
 
 
 def _share(rows: Rows, frame: Frame) -> float:

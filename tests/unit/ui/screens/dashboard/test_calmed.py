@@ -41,7 +41,7 @@ BEFORE = [(CURE, 200), (CURE, 240), (CURE, 220), (CURE, 220), (CURE, 220), *[(CU
 def test_a_task_that_waits_less_since_the_command_is_told_for_half_a_minute() -> None:
     """It is seen some seconds later that what starts the storm waits."""
     found = relieved([*BEFORE, (LOOK, 60), *[(LOOK, 50)] * 31])
-    told = "web (7) waits 5 % (22 % before)"
+    told = "web (7) waits 5 % of the time (22 % before)"
     assert found == [*[""] * 11, *[told] * 29, ""]
 
 
@@ -66,4 +66,4 @@ def test_that_nobody_waits_in_the_second_of_the_command_is_no_other_task() -> No
         )
         verdict = storm(command) if delay_ms else replace(storm(command), headline=calm)
         told.append(calmed.shown(verdict, History(HOST, frames).view(ViewSettings())).relieved)
-    assert told[-1] == "web (7) waits 2 % (22 % before)"
+    assert told[-1] == "web (7) waits 2 % of the time (22 % before)"

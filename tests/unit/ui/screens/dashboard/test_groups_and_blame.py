@@ -246,8 +246,9 @@ def test_what_a_command_has_helped_comes_first_and_is_no_alarm() -> None:
 def test_beside_what_a_command_has_helped_the_end_of_the_alarm_is_not_told() -> None:
     """At 80 columns there was no room for both, and `now:` was cut off."""
     headline = "The alarm ended 6 s ago; now: true ×1,700/s take 59 % of the busy CPU time"
-    told = Verdict("notice", "forks", headline, (), "See: x 8", "x 8", relieved="web (7) waits 2 % (16 % before)")
-    for width, relief in ((160, told.relieved), (80, told.relieved), (58, "web (7) waits 2 %")):
+    whole = "web (7) waits 2 % of the time (16 % before)"
+    told = Verdict("notice", "forks", headline, (), "See: x 8", "x 8", relieved=whole)
+    for width, relief in ((160, whole), (80, "web (7) waits 2 % (16 % before)"), (58, "web (7) waits 2 %")):
         assert verdict_band(told, width)[0][0] == (f" ✓ {relief} ", "live")
         words = "".join(part for line in verdict_band(told, width) for part, _ in line)
         assert "The alarm ended" not in words and "true ×1,700/s take 59 %" in words

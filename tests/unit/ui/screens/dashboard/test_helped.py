@@ -72,7 +72,7 @@ def test_a_task_that_was_to_be_moved_and_waits_no_longer() -> None:
 
 def test_a_task_that_waits_little_of_what_it_did_is_told_as_well() -> None:
     found = relieved((pinned(7), 840), (pinned(8), 110), (pinned(8), 90))
-    assert found == ["", *["api (7) waits 11 % (84 % before)"] * 2]
+    assert found == ["", *["api (7) waits 11 % of the time (84 % before)"] * 2]
 
 
 def test_a_command_for_another_task_alone_says_nothing() -> None:
@@ -101,7 +101,7 @@ def test_a_process_whose_threads_were_to_be_moved_and_wait_no_longer() -> None:
     helped = Helped()
     helped.shown(both, of_process(1, 200, 250))
     assert helped.shown(pinned(8), of_process(2, 200, 3)).relieved == "", "one of them still waits"
-    assert helped.shown(pinned(8), of_process(3, 30, 60)).relieved == "api (8) waits 9 % (45 % before)"
+    assert helped.shown(pinned(8), of_process(3, 30, 60)).relieved == "api (8) waits 9 % of the time (45 % before)"
     helped = Helped()
     helped.shown(both, of_process(1, 200, 250))
     assert helped.shown(pinned(8), of_process(2, 2, 3)).relieved == "api (8) no longer waits"
@@ -109,4 +109,4 @@ def test_a_process_whose_threads_were_to_be_moved_and_wait_no_longer() -> None:
 
 def test_what_is_compared_is_before_the_second_of_the_command() -> None:
     """It may still be proposed in that second, of which the task waited a part."""
-    assert relieved((pinned(7), 300), (pinned(7), 100), (pinned(8), 30))[-1] == "api (7) waits 3 % (30 % before)"
+    assert relieved((pinned(7), 300), (pinned(7), 100), (pinned(8), 30))[-1] == "api (7) waits 3 % of the time (30 % before)"
