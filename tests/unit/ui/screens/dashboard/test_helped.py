@@ -109,4 +109,5 @@ def test_a_process_whose_threads_were_to_be_moved_and_wait_no_longer() -> None:
 
 def test_what_is_compared_is_before_the_second_of_the_command() -> None:
     """It may still be proposed in that second, of which the task waited a part."""
-    assert relieved((pinned(7), 300), (pinned(7), 100), (pinned(8), 30))[-1] == "api (7) waits 3 % of the time (30 % before)"
+    told = relieved((pinned(7), 300), (pinned(7), 100), (pinned(8), 30))
+    assert told[-1] == "api (7) waits 3 % of the time (30 % before)"
