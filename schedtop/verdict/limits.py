@@ -39,6 +39,7 @@ FEW_VICTIMS = 2  # so many have names in the headline
 STORM_VICTIMS = 8  # a task that wakes fewer is an ordinary waker
 
 # CPUs, the host and quotas
+SLEEPER = 0.75  # a task that runs and waits for less of the time sleeps in between
 BUSY = 0.9  # no room left, given the 10 ms steps of /proc/stat
 IDLE = 0.1  # could have taken work
 ROOM = 0.5  # a CPU that is idle so much takes half of what waits

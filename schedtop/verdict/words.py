@@ -18,7 +18,9 @@ from schedtop.model.waits import Explanation
 from schedtop.model.weights import nice_of_weight
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import (
+    BUSY,
     COVERED_SHARE,
+    DELAYED_SHARE,
     FEW_VICTIMS,
     IDLE,
     KNOWN_RATIO,
@@ -28,6 +30,7 @@ from schedtop.verdict.limits import (
     NOTABLE_SLICES,
     OVER_NS,
     QUOTA_NOTICE,
+    SLEEPER,
     WAITS_SHARE,
 )
 from schedtop.verdict.parts import ALIKE, Part, blockers_of, steadiest, waiters
@@ -61,6 +64,9 @@ UNLOAD_SCHED_EXT = "echo S > /proc/sysrq-trigger"
 """Gives all tasks back to the kernel's own scheduler (sysrq_sched_ext_reset_op in kernel/sched/ext.c)."""
 
 LIST_RUNNERS = "ps -eLo pcpu,tid,comm --sort -pcpu | head"
+
+FEW_PROCESSES = 4
+"""So many are named by their numbers in a command."""
 
 _HIDDEN_BEHIND = "a slow service that is not among them may wait for one of them: schedtop path --comm NAME"
 
@@ -221,8 +227,29 @@ def late_helper_words(f: Facts, headline: str) -> str:
     if not len(late):
         return ""
     most = waiters(late[np.argsort(-late["run_delay_ns"], kind="stable")[:1]])[0]
-    share = percent(most.ns / max(1, f.frame.interval_ns))
-    return "" if most.words in headline else f"{most.words} waits {share} of the time"
+    return "" if most.words in headline else waits_words(f, most)
+
+
+def latest_of(f: Facts, tasks: Rows) -> Part | None:
+    """The one of these that waits most, if it waits so much that somebody may miss it."""
+    tasks = rows_where(tasks, (tasks["comm"] != OWN_COMM) & (tasks["parent_tgid"] != KTHREADD_TGID))
+    tasks = rows_where(tasks, (tasks["ended"] == 0) & (tasks["run_delay_ns"] >= WAITS_SHARE * f.frame.interval_ns))
+    tasks = rows_where(tasks, ~asks_to_wait(tasks))
+    return next(iter(waiters(tasks[np.argsort(-tasks["run_delay_ns"], kind="stable")[:1]])), None)
+
+
+def waits_words(f: Facts, part: Part) -> str:
+    """For how much of the time a task waits."""
+    return f"{part.words} waits {percent(part.ns / max(1, f.frame.interval_ns))} of the time"
+
+
+def late_beside_biggest(f: Facts) -> str:
+    """Which task that is not of the process that runs most, and sleeps now and then, waits much; empty: none."""
+    tasks = f.tasks_there
+    own = _biggest(tasks)[1]["tid"]
+    sleeps = tasks["run_ns"] + tasks["run_delay_ns"] <= SLEEPER * f.frame.interval_ns
+    late = latest_of(f, rows_where(tasks, sleeps & ~np.isin(tasks["tid"], own)))
+    return waits_words(f, late) if late and late.ns >= DELAYED_SHARE * f.frame.interval_ns else ""
 
 
 def _late_helpers(f: Facts, tasks: Rows) -> npt.NDArray[np.bool_]:
@@ -297,18 +324,24 @@ def task_names(parts: Sequence[Part]) -> str:
 def moved_of(f: Facts, victims: Sequence[Part], waiting: Sequence[Part]) -> Part:
     """Which of the tasks that are `waiting` should run elsewhere, too; the `victims` are those that wait most.
 
-    One that runs little: it disturbs nobody where it goes, and is rather what is missed than a hog is.
+    One that runs little, or sleeps: it disturbs nobody where it goes, and is rather what is missed than a hog is.
     """
     ran = dict.fromkeys((part.tid for part in (*victims, *waiting)), 0)
+    wanted = dict(ran)
     own = rows_where(f.frame.tasks, np.isin(f.frame.tasks["tid"], list(ran)))
-    for tid, run_ns in zip(own["tid"].tolist(), own["run_ns"].tolist(), strict=True):
+    for tid, run_ns, delay_ns in zip(*(own[name].tolist() for name in ("tid", "run_ns", "run_delay_ns")), strict=True):
         ran[tid] += run_ns
+        wanted[tid] += run_ns + delay_ns
     kernels = set(kernel_tids(own).tolist())
     most, whole = max(ran.values()), sum(part.ns for part in waiting)
+    # Beside hogs one that sleeps may run as much as they get.
+    sleeping = SLEEPER * f.frame.interval_ns if max(wanted.values()) >= BUSY * f.frame.interval_ns else 0
     light = [
         part
         for part in waiting
-        if 2 * ran[part.tid] <= most and part.tid not in kernels and part.ns >= MOVED_SHARE * whole
+        if (2 * ran[part.tid] <= most or wanted[part.tid] <= sleeping)
+        and part.tid not in kernels
+        and part.ns >= MOVED_SHARE * whole
     ]
     return steadiest(light or [victim for victim in victims if victim.tid not in kernels] or victims)
 
@@ -413,11 +446,18 @@ def biggest_run_ns(tasks: Rows) -> int:
     return int(_biggest(tasks)[1]["run_ns"].sum())
 
 
+_FEWER_RUNNERS = typed("They have the lowest priority already; start fewer", LIST_RUNNERS)
+
+
 def let_biggest_wait(f: Facts, tasks: Rows) -> tuple[str, str]:
     """What to do about the process that ran longest, or all tasks of its name; of ended ones, about their starter."""
     name, own = _biggest(tasks)
     if not name:
         return typed("See what runs", LIST_RUNNERS)
+    rows = f.slow.of(Explanation.QUEUEING)
+    as_blockers = np.isin(rows["blocker_tid"], own["tid"])
+    if meet_as_sessions(rows, as_blockers):
+        return _let_sessions_wait(name, own, _nice_of_sessions(rows, as_blockers))
     if len(own) == 1:
         return typed("Let the biggest wait", renice_words(waiters(own)[0]))
     gone = rows_where(own, (own["ended"] > 0) & (own["parent"] != b""))
@@ -425,7 +465,19 @@ def let_biggest_wait(f: Facts, tasks: Rows) -> tuple[str, str]:
         starter, started = _with_most(gone, gone["parent"])
         numbers = np.unique(started["parent_tgid"]).tolist()
         return fewer_processes(f, starter, numbers[0] if len(numbers) == 1 else 0)
-    return typed("Let the biggest wait", renice_named(name, int(own["nice"].min())))
+    nice = int(own["nice"].min())
+    return typed("Let the biggest wait", renice_named(name, nice)) if nice < LEAST_NICE else _FEWER_RUNNERS
+
+
+def _let_sessions_wait(name: bytes, own: Rows, nice: int) -> tuple[str, str]:
+    """What to do about these tasks, whose name is `name`: a nice value of their own would do nothing."""
+    if nice >= LEAST_NICE:
+        return _FEWER_RUNNERS
+    tgids = np.unique(own["tgid"]).tolist()
+    reason = f"Let {verb(len(tgids), 'its session', 'their sessions')} wait (nice acts only inside of one)"
+    which = " ".join(map(str, tgids)) if len(tgids) <= FEW_PROCESSES else pgrep_words(text(name))
+    file = f"echo {_less(nice)} > /proc/{tgids[0] if len(tgids) == 1 else '$p'}/autogroup"
+    return typed(reason, file if len(tgids) == 1 else f"for p in {which}; do {file}; done")
 
 
 def meet_as_sessions(rows: Rows, blockers: npt.NDArray[np.bool_]) -> bool:

@@ -21,7 +21,7 @@ from schedtop.verdict.parts import (
     steadiest,
     victims_of,
 )
-from schedtop.verdict.phrases import verb
+from schedtop.verdict.phrases import of_one_name, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
     are_pinned,
@@ -72,15 +72,19 @@ def pinned(f: Facts) -> Finding | None:
     evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *blocker_words(rows), *context_words(f), *hidden)
     action, command = widen_words(f, moved)
     headline += f"; {idle_words(f, rows)}"
-    if neighbour := _neighbour_of(f, moved):
+    if there := _neighbour_of(f, moved):
+        other, service = there
+        alike = all(victim.comm == victims[0].comm for victim in victims)
+        names = of_one_name(victims[0].name, len(victims)) if alike else task_names(victims)
+        headline = f"CPU {cpu}: {names} take turns ({up_to_words(rows)}); on CPU {other} one would delay {service}"
         # On a narrow screen the command stands alone: it must do no harm.
-        also = f"or let {moved.name} share {neighbour}: {command}"
+        also = f"or let {moved.name} share CPU {other} with {service}: {command}"
         return Finding(headline, (*evidence, also), *typed(_LEAVE_IT, f"schedtop task {moved.tid}"), "notice")
     return Finding(headline, evidence, action, command)
 
 
-def _neighbour_of(f: Facts, moved: Part) -> str:
-    """The CPU that has room and who needs it, where a task that would run all the time has none for itself.
+def _neighbour_of(f: Facts, moved: Part) -> tuple[int, str] | None:
+    """The CPU that has room, and who needs it, where a task that would run all the time has none for itself.
 
     The others of its queue are no better off there, and a service that was helped a moment ago would wait again.
     """
@@ -88,12 +92,12 @@ def _neighbour_of(f: Facts, moved: Part) -> str:
     own = rows_where(tasks, tasks["tid"] == moved.tid)
     others = {cpu: share for cpu, share in f.idle.items() if cpu not in own["last_cpu"]}
     if f.names_tasks or not others or not _runs_always(f, own):
-        return ""
+        return None
     cpu = max(others, key=lambda each: others[each])
     there = longest_runner(rows_where(tasks, tasks["last_cpu"] == cpu))
     if others[cpu] >= MUCH_ROOM or not there or there[0].ns < DELAYED_SHARE * f.frame.interval_ns:
-        return ""
-    return f"CPU {cpu} with {there[0].name}"
+        return None
+    return cpu, there[0].name
 
 
 def _runs_always(f: Facts, own: Rows) -> bool:

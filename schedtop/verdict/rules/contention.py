@@ -22,6 +22,7 @@ from schedtop.verdict.words import (
     context_words,
     fewer_processes,
     hidden_words,
+    late_beside_biggest,
     let_biggest_wait,
     let_wait,
     p99_words,
@@ -115,7 +116,8 @@ def _saturated(f: Facts, longest: str, evidence: tuple[str, ...], last: tuple[st
         headline = f"{_chosen_words(f)}: {busy}, {part}{most.beside}"
     else:
         part = f", {percent(most.share)} of it is {most.words}" if most.words else ""
-        headline = f"More work than {cpus}{part}: {tasks} {average}{most.beside}"
+        late = late_beside_biggest(f)
+        headline = f"More work than {cpus} can do{part}: {f'{late}; ' if late else ''}{tasks} {average}{most.beside}"
     hidden = () if f.chosen or f.sums else hidden_words(f, victims_of(f.slow.of(Explanation.QUEUEING)))
     known = () if f.chosen else (busy,)
     told = (*most.evidence, *known, *evidence, *context_words(f, *most.said), *last, *hidden)

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from schedtop.model.rows import KTHREADD_TGID, rows_where
+from schedtop.model.rows import rows_where
 from schedtop.model.waits import Explanation
 from schedtop.verdict.facts import Facts
-from schedtop.verdict.limits import DELAYED_SHARE, MAIN_SHARE, QUOTA_NOTICE, SHORT_LIVED_SHARE, WAITS_SHARE
-from schedtop.verdict.parts import Part, waiters
+from schedtop.verdict.limits import DELAYED_SHARE, MAIN_SHARE, QUOTA_NOTICE, SHORT_LIVED_SHARE
+from schedtop.verdict.parts import Part
 from schedtop.verdict.phrases import percent
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.short_lived import ShortLived
-from schedtop.verdict.slow import asks_to_wait, urgent
+from schedtop.verdict.slow import urgent
 from schedtop.verdict.words import (
     FEWER,
     LOOK,
     NICE_MAY_NOT_HELP,
-    OWN_COMM,
     context_words,
     fewer_processes,
+    latest_of,
     p99_words,
     shares_words,
     slow_words,
     storm_names,
     typed,
+    waits_words,
 )
 
 
@@ -61,17 +62,14 @@ def _action(f: Facts, found: ShortLived) -> tuple[str, str]:
 def _late(f: Facts, storm: list[bytes]) -> Part | None:
     """The one of the other tasks that waits most, if it waits so much that somebody may miss it."""
     tasks = f.view.tasks
-    others = rows_where(tasks, ~np.isin(tasks["comm"], [*storm, OWN_COMM]))
-    others = rows_where(others, (others["parent_tgid"] != KTHREADD_TGID) & (others["ended"] == 0))
-    others = rows_where(others, (others["run_delay_ns"] >= WAITS_SHARE * f.frame.interval_ns) & ~asks_to_wait(others))
-    return next(iter(waiters(others[np.argsort(-others["run_delay_ns"], kind="stable")[:1]])), None)
+    return latest_of(f, rows_where(tasks, ~np.isin(tasks["comm"], storm)))
 
 
 def _late_words(f: Facts, most: Part | None) -> str:
     """For how much of the time it waits, or that no other task does."""
     if most is None:
         return "no other task waits" if len(f.view.tasks) and not f.chosen else ""
-    return f"{most.words} waits {percent(most.ns / max(1, f.frame.interval_ns))} of the time"
+    return waits_words(f, most)
 
 
 def _wait_behind(f: Facts, storm: list[bytes]) -> bool:

@@ -64,6 +64,21 @@ def test_of_pinned_tasks_the_one_is_moved_that_runs_little() -> None:
     assert command(500, 300) == command(300, 500) == "taskset -cp 0-1 101"
 
 
+def test_a_service_that_runs_as_much_as_hogs_get_but_sleeps_is_moved() -> None:
+    """Each second the command was about another one: it ran half as much as a hog, or a little more."""
+
+    def command(run_ms: int, delay_ms: int, hog_delay_ms: int = 600) -> str:
+        hogs = [tasks(tid=tid, comm=b"app", run_ns=390 * MS, run_delay_ns=hog_delay_ms * MS) for tid in (101, 102)]
+        web = tasks(tid=7, comm=b"web", run_ns=run_ms * MS, run_delay_ns=delay_ms * MS)
+        every = np.concatenate([*hogs, web])
+        every["last_cpu"] = every["allowed_cpus"] = 1
+        return judged(frame(pinned(), tasks=every)).command
+
+    assert command(180, 240) == command(210, 240) == command(300, 240) == "taskset -cp 0-1 7"
+    assert command(390, 600) == "taskset -cp 0-1 101"
+    assert command(300, 240, hog_delay_ms=100) == "taskset -cp 0-1 101", "they sleep as well"
+
+
 def test_a_helper_that_asked_to_wait_is_moved_if_others_of_its_process_did_not() -> None:
     """orders was slow because its own niced thread, which holds the lock, waited behind hogs for 84 % of the time."""
 
@@ -303,6 +318,7 @@ def test_a_hog_is_not_sent_to_a_cpu_that_a_service_half_uses() -> None:
 
     crowded = found(500, 0.5)
     assert crowded.level == "notice"
+    assert crowded.headline == "CPU 1: app ×2 take turns (up to 8.00 ms); on CPU 0 one would delay api"
     assert crowded.action == "Leave it, if it need not be fast; else look at it: schedtop task 101"
     assert crowded.evidence[-1] == "or let app share CPU 0 with api: taskset -cp 0-1 101"
     roomy, nobody, light, asked = (

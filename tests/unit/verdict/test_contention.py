@@ -109,13 +109,40 @@ def test_more_work_than_cpus() -> None:
     made = frame(waits(300), busy=(0.98, 0.98), tasks=tasks(run_ns=900 * MS))
     verdict = judged(made)
     assert (verdict.level, verdict.rule) == ("alarm", "saturated")
-    work = "More work than 2 CPUs, 46 % of it is ffmpeg (900)"
+    work = "More work than 2 CPUs can do, 46 % of it is ffmpeg (900)"
     assert verdict.headline == f"{work}: 2 tasks wait on average, up to 8.00 ms"
     assert verdict.evidence[:2] == ("biggest: ffmpeg (900) ran 900 ms", "2 CPUs are 98 % busy")
     assert judged(frame(waits(300), busy=(0.89, 0.98))).rule == "queueing"
     assert judged(frame(waits(40), busy=(0.98, 0.98))).rule == "queueing"
     assert judged(frame(waits(300), busy=(0.98, 0.98), unavailable={"busy": "?"})).rule == "queueing"
     assert judged(frame(pinned(300, idle_cpu_ns=0), busy=(0.98, 0.98))).rule == "pinned"
+
+
+def test_more_work_than_cpus_in_sessions_of_their_own() -> None:
+    """Four loops in four sessions were to be reniced, which did nothing, and the service that waited had no name."""
+
+    def found(weight: int = 1024, level: Level = Level.AUTOGROUP, sessions: int = 4, api_ms: int = 200) -> Verdict:
+        rows = blocked(waits(300), (66, b"crunch", 0.5), (66 + min(1, sessions - 1), b"crunch", 0.5))
+        rows["blocker_level"][:, :2], rows["blocker_weight"][:, :2] = level, weight
+        loops = [
+            tasks(tid=66 + one, tgid=66 + one, comm=b"crunch", run_ns=400 * MS, run_delay_ns=500 * MS)
+            for one in range(sessions)
+        ]
+        api = tasks(tid=7, tgid=7, comm=b"api", run_ns=200 * MS, run_delay_ns=api_ms * MS)
+        return judged(frame(rows, busy=(0.98, 0.98), tasks=np.concatenate([*loops, api])))
+
+    loop = "for p in 66 67 68 69; do echo 10 > /proc/$p/autogroup; done"
+    assert found().command == loop
+    assert found().action == f"Let their sessions wait (nice acts only inside of one): {loop}"
+    assert found(sessions=1).command == "echo 10 > /proc/66/autogroup"
+    assert found(sessions=5).command == "for p in $(pgrep -wx crunch); do echo 10 > /proc/$p/autogroup; done"
+    assert found(weight=110).command == loop.replace("echo 10", "echo 19")
+    assert found(weight=15).command == "ps -eLo pcpu,tid,comm --sort -pcpu | head", "lowest already"
+    assert found(level=Level.TASK).command == "renice -n 10 -p $(pgrep -wx crunch)"
+    head = "More work than 2 CPUs can do, 82 % of it is crunch: "
+    assert found().headline == f"{head}api (7) waits 20 % of the time; 2 tasks wait on average, up to 8.00 ms"
+    assert found(api_ms=90).headline == f"{head}2 tasks wait on average, up to 8.00 ms"
+    assert found(api_ms=700).headline == f"{head}2 tasks wait on average, up to 8.00 ms", "never sleeps"
 
 
 def test_the_biggest_is_a_process_with_all_its_tasks() -> None:
@@ -156,7 +183,7 @@ def test_the_biggest_may_be_what_a_script_starts_again_and_again() -> None:
 
     storm, hog = verdict(500 * MS), verdict(900 * MS)
     assert (storm.rule, storm.command) == ("saturated", "renice -n 10 -p 12")
-    assert storm.headline.startswith("More work than 2 CPUs, 33 % of it is sh ×650/s by make (12): 2 tasks wait")
+    assert storm.headline.startswith("More work than 2 CPUs can do, 33 % of it is sh ×650/s by make (12): 2 tasks wait")
     assert storm.evidence[0] == "biggest: sh ×650/s by make (12) took 33 % of the busy time"
     assert storm.action.startswith("Start fewer processes")
     assert not [words for words in storm.evidence[1:] if words.startswith("short-lived")], "said already"
@@ -173,7 +200,7 @@ def test_saturation_says_where_a_service_is_that_waits_for_what_waits() -> None:
 
 def test_saturation_needs_only_counters() -> None:
     made = frame(waits(300), busy=(0.98,), loss=Loss(slow_waits_suppressed=10_000))
-    assert judged(made).headline.startswith("More work than 1 CPU: 2 tasks wait on average")
+    assert judged(made).headline.startswith("More work than 1 CPU can do: 2 tasks wait on average")
 
 
 def test_of_chosen_tasks_the_headline_speaks_of_these() -> None:
