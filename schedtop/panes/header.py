@@ -112,6 +112,9 @@ _OF_TIME = re.compile(r" of the time(?= \(|$)")
 _ENDED = re.compile(r"^The alarm ended [^;]+; now: ")
 """Beside what a command has helped this need not be said."""
 
+NARROW_RELIEF = 30
+"""So many cells what has helped may take before an alarm on a narrow screen."""
+
 _PARENTHESES = re.compile(r" \([^()]*\)")
 
 CAUSED_STEP_NS = NS_PER_MS // 10
@@ -283,7 +286,9 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     command = f"→ {typed}" if typed else ""
     # What names the same command again can wait for the verdict in full.
     said = [item for item in verdict.evidence if not verdict.command or verdict.command not in item]
-    evidence: Parts = [[(steady(item), plain)] for item in said]
+    # Where nothing is to be typed, the way back comes first.
+    told = filter(None, (*said, verdict.undo) if typed else (verdict.undo, *said))
+    evidence: Parts = [[(steady(item), plain)] for item in told]
     room = max(1, width - width_of(relief) - width_of(head) - 1)
     if relief:
         headline = _ENDED.sub("", headline)
@@ -320,7 +325,11 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
 
 
 def _relief(verdict: Verdict, room: int) -> str:
-    """What a command has helped, in so many cells: whole, or without how it was before, or not at all."""
+    """What a command has helped, in so many cells: whole, or without how it was before, or not at all.
+
+    An alarm behind it is news, and needs the cells more.
+    """
+    room = min(room, NARROW_RELIEF) if verdict.level == "alarm" and room < 2 * NARROW_RELIEF else room
     words = steady(verdict.relieved)
     short = _OF_TIME.sub("", words)
     each = [f" {VERDICT_LEVELS['ok'].sign} {told} " for told in (words, short, _BEFORE.sub("", short)) if told]

@@ -16,7 +16,7 @@ class Verdict:
 
     `level`: `ok`, `notice`, `alarm`, `unknown` (it cannot be told), or `measuring` (a live screen has too little data
     yet); `rule`: the id of the rule, see docs/blame.md; `command`: the part of `action` that can be typed, if any can.
-    `relieved`: the task that a command has just helped, in words, on a live screen.
+    On a live screen, `relieved`: what a command has just helped, and `undo`: how to undo a command, both in words.
     """
 
     level: str
@@ -26,6 +26,7 @@ class Verdict:
     action: str = ""
     command: str = ""
     relieved: str = ""
+    undo: str = ""
 
     def with_sudo(self) -> Verdict:
         """The same for one who came by sudo, and whose own shell may not do what the command does."""
@@ -43,7 +44,7 @@ class Verdict:
 
     def as_json(self) -> dict[str, Any]:
         """Its fields, without what is told of a live screen alone."""
-        return {name: value for name, value in asdict(self).items() if name != "relieved"}
+        return {name: value for name, value in asdict(self).items() if name not in ("relieved", "undo")}
 
     def with_keys(self) -> Verdict:
         """The same for a live screen, which has keys for the threshold."""

@@ -1,4 +1,4 @@
-"""What it has changed for others that what starts a storm of short-lived tasks has a lower priority now."""
+"""What it has changed for others that a storm of short-lived tasks, or what runs most, has a lower priority now."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from dataclasses import replace
 from schedtop.base.units import NS_PER_S
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
+from schedtop.ui.screens.dashboard.done import CHECKING, LEVELS
 from schedtop.ui.screens.dashboard.held import MUCH_LESS, TOLD_NS
 from schedtop.ui.screens.dashboard.helped import less_words, rows_of
+from schedtop.ui.screens.dashboard.undo import changes
 from schedtop.verdict.parts import waiters
 from schedtop.verdict.verdict import Verdict
 from schedtop.verdict.words import LOOK
@@ -23,15 +25,17 @@ that the command holds is seen ten seconds later."""
 SURE_NS = 2 * NS_PER_S
 """So much of the time since is needed."""
 
-_WAITS = re.compile(r"\((\d+)(?:, [^()]*)?\) waits \d+ % of the time$")
+RULES = ("forks", "saturated")
+
+_WAITS = re.compile(r"\((\d+)(?:, [^()]*)?\) waits \d+ % of the time(?=;|$)")
 
 
 class Calmed:
-    """The task that waited most beside a storm, and for how much of the time."""
+    """The task that waited most, and for how much of the time; what is to help it, and since when that is in place."""
 
     def __init__(self) -> None:
         self._settings: ViewSettings | None = None
-        self._tid = 0
+        self._tid, self._command = 0, ""
         self._since_ns: int | None = None
         self._before: float | None = None
 
@@ -39,27 +43,32 @@ class Calmed:
         """The verdict, and for half a minute with it how much less that task waits since the command was typed."""
         settings, end_ns = replace(view.settings, selected_task=None), view.frame.end_ns
         if settings != self._settings:
-            self._settings, self._tid, self._since_ns = settings, 0, None
-        if verdict.rule != "forks":
-            return verdict
-        if not verdict.command.startswith(LOOK):
+            self._settings, self._tid, self._command, self._since_ns = settings, 0, "", None
+        if verdict.rule in RULES and changes(verdict.command) and self._is_proposed(verdict.command, end_ns):
             found = _WAITS.search(verdict.headline)
             # In the second in which the command is typed perhaps nobody waits.
             self._tid, self._since_ns = int(found[1]) if found else self._tid, None
+            self._command = verdict.command
             return verdict
-        if self._since_ns is None:
+        is_typed = verdict.rule in RULES and (verdict.headline == CHECKING or verdict.command.startswith(LOOK))
+        if self._since_ns is None and is_typed:
             self._since_ns = end_ns
             ends = [end_ns - number * COMPARED_NS for number in range(STRETCHES)]
             shares = [_share(view.series, self._tid, end - COMPARED_NS, end) for end in ends]
             self._before = max((share for share in shares if share is not None), default=None)
-        since_ns = end_ns - self._since_ns
-        if not self._tid or self._before is None or not SURE_NS <= since_ns <= TOLD_NS:
+        if self._since_ns is None or verdict.level not in LEVELS or verdict.relieved:
+            return verdict
+        if not self._tid or self._before is None or not SURE_NS <= end_ns - self._since_ns <= TOLD_NS:
             return verdict
         now = _share(view.series, self._tid, self._since_ns, end_ns)
         task = next(iter(waiters(rows_of(view.series[-1], self._tid))), None)
         if task is None or now is None or now > MUCH_LESS * self._before:
             return verdict
         return replace(verdict, relieved=less_words(task, now, self._before))
+
+    def _is_proposed(self, command: str, end_ns: int) -> bool:
+        """Whether it is still to be typed, or another one long after the last."""
+        return self._since_ns is None or command == self._command or end_ns - self._since_ns > TOLD_NS
 
 
 def _share(frames: Sequence[Frame], tid: int, after_ns: int, until_ns: int) -> float | None:

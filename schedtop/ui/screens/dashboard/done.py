@@ -8,12 +8,15 @@ from dataclasses import dataclass, replace
 from schedtop.base.units import NS_PER_S
 from schedtop.history.view import View, ViewSettings
 from schedtop.ui.screens.dashboard.held import TOLD_NS
-from schedtop.ui.screens.dashboard.undo import task_of, undo
+from schedtop.ui.screens.dashboard.undo import look_again, undo
 from schedtop.verdict.verdict import Verdict
-from schedtop.verdict.words import OVER, typed
+from schedtop.verdict.words import LOOKED_BACK, OVER
 
 CHECKED_NS = 2 * NS_PER_S
 """In the second of the command, and the next one, another may be proposed because of waits from before."""
+
+SEEN_NS = LOOKED_BACK * NS_PER_S
+"""So long it may take until a storm is seen to have another weight."""
 
 LEVELS = ("alarm", "notice")
 
@@ -52,35 +55,42 @@ class Done:
         return self._last_done(end_ns, CHECKED_NS) is not None
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
-        """The verdict, and how to undo its command, or the last one; or instead of it that its command is in place."""
-        if view.host.recorded_source or not view.host.boot_id:
-            return verdict  # these tasks are not of this host, or are none
+        """The verdict; or instead of it that a command is in place, and another look at what is left."""
+        if not _is_here(view) or verdict.level not in LEVELS:
+            return verdict
         end_ns, command = view.frame.end_ns, verdict.command
-        now = undo(command) if verdict.level in LEVELS else ""
-        if now and now != command:
-            self._proposed[command] = _Proposed(verdict, end_ns, now)
-        elif now:
-            self._proposed.setdefault(command, _Proposed(verdict, end_ns, since_ns=end_ns))
+        now = undo(command)
         is_done = bool(now) and now == command
+        if is_done:
+            self._proposed.setdefault(command, _Proposed(verdict, end_ns, since_ns=end_ns))
+        elif now:
+            self._proposed[command] = _Proposed(verdict, end_ns, now)
         if is_done and verdict.headline.startswith(OVER):
-            verdict = replace(verdict, action="", command="")
-        elif verdict.level in LEVELS and (done := self._checked(command, view)):
-            before = f"before: {done.verdict.headline}"
-            return replace(
-                done.verdict,
-                level="notice",
-                headline=CHECKING,
-                evidence=(*_undo_words(done.undo), before),
-                action="",
-                command="",
-            )
-        elif is_done:
-            action, look = typed("It is in place, and did not help; look at the task", _look_at(command))
-            verdict = replace(verdict, action=action, command=look)
-        last = self._last_done(end_ns, TOLD_NS)
-        back = now if now != command else ""
-        back = back or (last.undo if last else "")
-        return replace(verdict, evidence=(*verdict.evidence, *_undo_words(back)))
+            return replace(verdict, action="", command="")
+        if done := self._checked(command, view):
+            was = f"before: {done.verdict.headline}"
+            return replace(done.verdict, level="notice", headline=CHECKING, evidence=(was,), action="", command="")
+        if is_done:
+            action, look = look_again(command)
+            since_ns = self._proposed[command].since_ns or end_ns
+            # The rule sees it in the waits of the next seconds.
+            level = "notice" if verdict.rule == "forks" and end_ns - since_ns <= SEEN_NS else verdict.level
+            return replace(verdict, level=level, action=action, command=look)
+        return verdict
+
+    def with_undo(self, verdict: Verdict, view: View) -> Verdict:
+        """The verdict with what undoes its command, or the last one that was typed."""
+        if not _is_here(view):
+            return verdict
+        one = self._proposed.get(verdict.command)
+        if one and one.since_ns is None:
+            return replace(verdict, undo=f"to undo it: {_as_typed(one.undo)}")
+        last = self._last_done(view.frame.end_ns, TOLD_NS)
+        return (
+            replace(verdict, undo=f"to undo the last command: {_as_typed(last.undo)}")
+            if last and last.undo
+            else verdict
+        )
 
     def _checked(self, command: str, view: View) -> _Proposed | None:
         """The command whose help is being checked: the last one, or this one while the window has waits from before."""
@@ -95,13 +105,11 @@ class Done:
         return next((one for one in reversed(done) if end_ns - (one.since_ns or 0) <= span_ns), None)
 
 
-def _undo_words(command: str) -> tuple[str, ...]:
-    """With sudo for one who came by it."""
-    if command and "SUDO_UID" in os.environ:
-        command = Verdict("", "", "", command=command).with_sudo().command
-    return (f"to undo it: {command}",) if command else ()
+def _is_here(view: View) -> bool:
+    """Whether the tasks are real, and of this host."""
+    return bool(view.host.boot_id) and not view.host.recorded_source
 
 
-def _look_at(command: str) -> str:
-    tid = task_of(command)
-    return f"schedtop task {tid}" if tid else ""
+def _as_typed(command: str) -> str:
+    """For one who came by sudo, too."""
+    return Verdict("", "", "", command=command).with_sudo().command if "SUDO_UID" in os.environ else command

@@ -22,6 +22,9 @@ LASTING_NS = 5 * NS_PER_S
 MUCH_LESS = 0.75
 """What is left of slow waits, or of the waiting of a task, is told if it is at most this part of what was."""
 
+GOES_ON = 0.5
+"""What has more than this part of the slow waits of an alarm is one again in the next second, perhaps."""
+
 ABOUT_THE_SAME = 0.1
 ENOUGH = 0.5
 """A quota to be typed stays while this part of it or more would do: what was needed a moment ago comes again."""
@@ -45,6 +48,7 @@ class Held:
         self._true_ns = 0
         self._alarm_ns: int | None = None
         self._alarm_load: float | None = None
+        self._alarm_rule = ""
         self._notice_since_ns: int | None = None
         self._notice_ns: int | None = None
 
@@ -68,7 +72,7 @@ class Held:
         if verdict.level == "alarm":
             goes_on = _just_now(self._alarm_ns, end_ns) is not None
             self._alarm_load = max(self._alarm_load or 0.0, load or 0.0) if goes_on else load
-            self._alarm_ns = end_ns
+            self._alarm_ns, self._alarm_rule = end_ns, verdict.rule
         self._note_notice(verdict, end_ns)
         self._verdict, self._settings, self._true_ns = verdict, settings, end_ns
         return self._with_the_end(verdict, end_ns, load)
@@ -95,12 +99,18 @@ class Held:
             return verdict
         # First, because a narrow screen drops the last clauses.
         if (ago_ns := _just_now(self._alarm_ns, end_ns)) is not None:
+            if ago_ns < LASTING_NS and self._goes_on(verdict, load):
+                return verdict
             ended = f"The alarm ended {format_whole_s(ago_ns)} ago{self._less_words(load)}"
         elif verdict.level == "ok" and (ago_ns := _just_now(self._notice_ns, end_ns)) is not None:
             ended = f"The notice ended {format_whole_s(ago_ns)} ago"
         else:
             return verdict
         return replace(verdict, headline=f"{ended}; now: {verdict.headline}")
+
+    def _goes_on(self, verdict: Verdict, load: float | None) -> bool:
+        """Whether it is the trouble of the alarm, and not much less: one that is just large enough comes and goes."""
+        return verdict.rule == self._alarm_rule and (load or 0) > GOES_ON * (self._alarm_load or 0) > 0
 
     def _less_words(self, load: float | None) -> str:
         if not self._alarm_load or load is None:

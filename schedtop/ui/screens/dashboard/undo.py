@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 
 from schedtop.base.cpu_lists import cpus_text
+from schedtop.verdict.words import LOOK, typed
 
 _AFFINITY = re.compile(r"taskset -(a?)cp (\S+) (\d+)")
 _ORDINARY = re.compile(r"chrt -o -p 0 (\d+)")
@@ -31,10 +32,18 @@ def undo(command: str) -> str:
         return ""
 
 
-def task_of(command: str) -> int:
-    """The task or process that a command is about; 0: another command."""
+def changes(command: str) -> bool:
+    """Whether it changes something, and does not only look."""
+    return command.startswith(("taskset ", "chrt ", "renice ", "echo ", "for "))
+
+
+def look_again(command: str) -> tuple[str, str]:
+    """What to do where a command is in place and tasks wait all the same: an action, and the command in it."""
+    if found := _LOOP.fullmatch(command):
+        return typed("It is in place; start fewer, too", f"{LOOK}-o pid,ppid,args {found[1]}")
     found = _AFFINITY.fullmatch(command) or _ORDINARY.fullmatch(command) or _NICE.fullmatch(command)
-    return int(found[found.re.groups].split()[0]) if found else 0
+    tid = found[found.re.groups].split()[0] if found else ""
+    return typed("It is in place already; look at the task", f"schedtop task {tid}" if tid else "")
 
 
 def _as_it_is(command: str) -> str:

@@ -40,6 +40,9 @@ def verdict_lines(verdict: Verdict, width: int, *, end_ns: int = 0) -> Iterable[
         yield from paragraph(steady(f"{reason}{rest}:" if whole else verdict.action), width)
         if whole:
             yield [("  ", "text"), (steady(verdict.command), "strong")]
+    if verdict.undo:
+        yield []
+        yield from paragraph(steady(f"{verdict.undo[0].upper()}{verdict.undo[1:]}"), width, "dim")
     yield []
     moment = f"as of {format_clock(end_ns)}, " if end_ns else ""
     rule = f"rule: {steady(verdict.rule)} · {moment}for the window and the filter shown"

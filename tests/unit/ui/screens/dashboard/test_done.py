@@ -13,7 +13,7 @@ from schedtop.base.units import NS_PER_S
 from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
 from schedtop.ui.screens.dashboard.done import CHECKING
-from schedtop.ui.screens.dashboard.told import Told
+from schedtop.ui.screens.dashboard.told import LEAVE_IT, Told
 from schedtop.ui.screens.dashboard.undo import undo
 from schedtop.verdict.verdict import Verdict
 from tests.unit.verdict.frames import HOST, MS, frame, tasks
@@ -50,8 +50,9 @@ def widen(pid: int) -> str:
 
 def test_the_alarm_tells_what_undoes_its_command(sleeper: int) -> None:
     shown = Told().shown(alarm(widen(sleeper)), view(1))
-    assert shown.evidence == ("50 slow waits", f"to undo it: taskset -cp 0 {sleeper}")
+    assert (shown.evidence, shown.undo) == (("50 slow waits",), f"to undo it: taskset -cp 0 {sleeper}")
     assert (shown.level, shown.command) == ("alarm", widen(sleeper))
+    assert "undo" not in shown.as_json()
 
 
 @pytest.mark.parametrize("changes", [{"recorded_source": "btf"}, {"boot_id": ""}])
@@ -64,12 +65,14 @@ def test_once_it_is_typed_that_is_told_instead_of_the_alarm(sleeper: int) -> Non
     told, verdict, other = Told(), alarm(widen(sleeper)), alarm(f"renice -n 19 -p {os.getpid()}", "another")
     told.shown(verdict, view(1))
     subprocess.run(verdict.command.split(), check=True, stdout=subprocess.DEVNULL)
-    back, was = f"to undo it: taskset -cp 0 {sleeper}", "before: web is pinned"
+    back, was = f"to undo the last command: taskset -cp 0 {sleeper}", "before: web is pinned"
     for second, now in ((2, verdict), (3, other), (4, other)):
         shown = told.shown(now, view(second))
-        assert (shown.level, shown.headline, shown.evidence) == ("notice", CHECKING, (back, was))
-        assert not shown.command
-    assert told.shown(other, view(5)).headline == "another"
+        assert (shown.level, shown.headline, shown.evidence) == ("notice", CHECKING, (was,))
+        assert (shown.undo, shown.command) == (back, "")
+    shown = told.shown(other, view(5))
+    assert (shown.headline, shown.undo) == ("another", f"to undo it: renice -n {nice()} -p {os.getpid()}")
+    assert told.shown(replace(other, action="", command=""), view(6)).undo == back
 
 
 def test_what_is_in_order_is_told_at_once(sleeper: int) -> None:
@@ -79,7 +82,7 @@ def test_what_is_in_order_is_told_at_once(sleeper: int) -> None:
     subprocess.run(verdict.command.split(), check=True, stdout=subprocess.DEVNULL)
     shown = told.shown(Verdict("ok", "calm", "All is well"), view(2))
     assert shown.headline == "The alarm ended 1 s ago; now: All is well"
-    assert shown.evidence == (f"to undo it: taskset -cp 0 {sleeper}",)
+    assert shown.undo == f"to undo the last command: taskset -cp 0 {sleeper}"
 
 
 def test_what_did_not_help_is_not_proposed_again(sleeper: int) -> None:
@@ -102,7 +105,49 @@ def test_a_long_window_has_waits_from_before(sleeper: int) -> None:
 def test_with_sudo_its_undo_has_it_too(sleeper: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SUDO_UID", "1000")
     shown = Told().shown(alarm(widen(sleeper)), view(1))
-    assert shown.evidence[-1] == f"to undo it: sudo taskset -cp 0 {sleeper}"
+    assert shown.undo == f"to undo it: sudo taskset -cp 0 {sleeper}"
+
+
+def test_beside_what_has_helped_nothing_more_is_to_be_changed(sleeper: int) -> None:
+    """The service that had just been helped was to be reniced, because others waited for it a little."""
+    told, verdict = Told(), alarm(widen(sleeper))
+    renice = f"renice -n 19 -p {os.getpid()}"
+    left = Verdict("notice", "blocker", "web had the CPU", (), f"Let it wait: {renice}", renice)
+
+    def later(second: int, relieved: str) -> Verdict:
+        told._reliefs = (Relieved(relieved),)  # type: ignore[assignment]
+        return told.shown(left, view(second))
+
+    told.shown(verdict, view(1))
+    shown = later(5, "web (7) no longer waits")
+    assert shown.headline.endswith("web had the CPU")
+    assert (shown.action, shown.command) == (LEAVE_IT, "")
+    assert shown.evidence == (f"if it stays so: let it wait: {renice}",)
+    assert later(6, "").command == renice
+
+
+class Relieved:
+    """Tells always the same."""
+
+    def __init__(self, words: str) -> None:
+        self._words = words
+
+    def shown(self, verdict: Verdict, view: View) -> Verdict:
+        return replace(verdict, relieved=self._words)
+
+
+def test_of_a_storm_that_is_calmed_the_starters_are_to_be_looked_at(sleeper: int) -> None:
+    """It said for ten seconds that the command had not helped, until the rule saw another weight."""
+    loop = f"for p in {sleeper}; do renice -n {nice()} -p $p; done"
+    told, storm = Told(), replace(alarm(loop), rule="forks")
+    told.shown(storm, view(1))
+    shown = told.shown(storm, view(4))
+    assert (shown.level, shown.command) == ("notice", f"ps -o pid,ppid,args {sleeper}")
+    assert told.shown(storm, view(12)).level == "alarm"
+
+
+def nice() -> int:
+    return os.getpriority(os.PRIO_PROCESS, 0)
 
 
 def test_affinity_nice_and_policy_are_undone(sleeper: int) -> None:

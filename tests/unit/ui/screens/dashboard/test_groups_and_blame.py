@@ -256,6 +256,14 @@ def test_beside_what_a_command_has_helped_the_end_of_the_alarm_is_not_told() -> 
     assert words.startswith(f" ! NOTICE  {headline}")
 
 
+def test_before_an_alarm_on_a_narrow_screen_what_has_helped_is_short() -> None:
+    """`More work than 2 CPUs …` was all that was left of the alarm."""
+    whole = "web (7) waits 2 % of the time (16 % before)"
+    told = Verdict("alarm", "saturated", "More work than 2 CPUs can do", (), "See: x 8", "x 8", relieved=whole)
+    for width, relief in ((160, whole), (80, "web (7) waits 2 %")):
+        assert verdict_band(told, width)[0][0] == (f" ✓ {relief} ", "live")
+
+
 def test_the_verdict_does_not_steer_the_terminal() -> None:
     hostile = Verdict("notice", "rule", "\x1b[31mred", ("\u202e",), "日本語", relieved="\x1b")
     for width in range(13, 60):

@@ -104,6 +104,18 @@ def test_the_end_of_an_alarm_tells_what_is_left_of_the_slow_waits() -> None:
     assert told == "The alarm ended 4 s ago: no slow waits (500 ms before); now: Nothing waits"
 
 
+def test_one_that_is_just_large_enough_has_not_ended_soon() -> None:
+    """Waits of half a second in each second were an alarm, and `The alarm ended 3 s ago`, and an alarm again."""
+    held = Held()
+    loads = (0.52, 0.49, 0.49, 0.49, 0.49, 0.49, 0.49)
+    verdicts = [ALARM, *[NOTICE] * 6]
+    found = [
+        held.shown(one, number * NS_PER_S, SETTINGS, load).headline
+        for number, (one, load) in enumerate(zip(verdicts, loads, strict=True))
+    ]
+    assert found[3:6] == [ALARM.headline, NOTICE.headline, "The alarm ended 5 s ago; now: It waits a little"]
+
+
 def test_one_that_comes_and_goes_stays() -> None:
     found = shown(ALARM, OK, ALARM, OK, UNKNOWN, ALARM)
     assert {one.level for one in found} == {"alarm"}
