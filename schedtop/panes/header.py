@@ -269,8 +269,9 @@ def parts_width(parts: Parts) -> int:
 def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list[list[Span]]:
     """Two lines in the colour of the level: headline and action; then evidence where there is room for it.
 
-    The action goes on where the headline ends if it needs to. Of an action that does not fit only the command is shown,
-    and before that is cut, the headline loses its last clauses. What does not fit at all ends with an ellipsis.
+    In a band a command begins the second line, so that it stays there from second to second; another action may stand
+    behind a short headline. The action goes on where the headline ends if it needs to. Of one that does not fit only the
+    command is shown, and before that is cut, the headline loses its last clauses. What does not fit ends with an ellipsis.
     What a command has helped comes first, in the colour of what is in order: the alarm behind it is another one.
     """
     if verdict is None:
@@ -299,7 +300,7 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     first, rest = headline, ""
     if width_of(headline) > room:
         first, rest = broken(headline, room)
-    elif action and evidence and width_of(headline) + width_of(action) + 3 <= room:
+    elif action and evidence and not (banded and typed) and width_of(headline) + width_of(action) + 3 <= room:
         first, action = f"{headline}   {action}", ""
     below = "   ".join(filter(None, (rest, action)))
     if command and width_of(below) > width - 1:

@@ -192,6 +192,15 @@ def test_a_narrow_verdict_keeps_headline_and_action() -> None:
     assert verdict_band(None, 80) == [[], []]
 
 
+def test_a_command_begins_the_second_line_of_a_band_at_every_width() -> None:
+    """From second to second it was behind the headline, or below it before the evidence."""
+    verdict = replace(VERDICT, action="Do: x 8", command="x 8")
+    for width in (40, 60, 160):
+        assert "".join(part for part, _ in verdict_band(verdict, width)[1]).startswith(" → Do: x 8")
+    calm = replace(verdict, level="ok")
+    assert "".join(part for part, _ in verdict_band(calm, 160)[0]).rstrip().endswith("→ Do: x 8")
+
+
 def test_command_is_whole_before_the_headline_is() -> None:
     verdict = Verdict(
         "alarm", "rule", "task 7 waits behind task 8", (), "Make it wait: renice -n 10 -p 8", "renice -n 10 -p 8"
