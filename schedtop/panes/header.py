@@ -112,6 +112,9 @@ _OF_TIME = re.compile(r" of the time(?= \(|$)")
 _ENDED = re.compile(r"^The alarm ended [^;]+; now: ")
 """Beside what a command has helped this need not be said."""
 
+WHOLE_ACTION = 60
+"""From so many cells on an action without a command is not cut either: the headline loses clauses."""
+
 NARROW_RELIEF = 30
 """So many cells what has helped may take before an alarm on a narrow screen."""
 
@@ -270,8 +273,9 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     """Two lines in the colour of the level: headline and action; then evidence where there is room for it.
 
     In a band a command begins the second line, so that it stays there from second to second; another action may stand
-    behind a short headline. The action goes on where the headline ends if it needs to. Of one that does not fit only the
-    command is shown, and before that is cut, the headline loses its last clauses. What does not fit ends with an ellipsis.
+    behind a short headline. The action goes on where the headline ends if it needs to. Of one that does not fit only
+    the command is shown, and before that is cut, the headline loses its last clauses. What does not fit at all ends
+    with an ellipsis.
     What a command has helped comes first, in the colour of what is in order: the alarm behind it is another one.
     """
     if verdict is None:
@@ -284,7 +288,7 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     why: list[Span] = [(f" {why_key} why ", plain if banded else "dim")] if why_key and verdict.evidence else []
     headline, action = steady(verdict.headline), f"→ {steady(verdict.action)}" if verdict.action else ""
     typed = steady(verdict.command)
-    command = f"→ {typed}" if typed else ""
+    command = f"→ {typed}" if typed else action if width >= WHOLE_ACTION else ""
     # What names the same command again can wait for the verdict in full.
     said = [item for item in verdict.evidence if not verdict.command or verdict.command not in item]
     # Where nothing is to be typed, the way back comes first.

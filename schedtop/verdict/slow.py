@@ -18,6 +18,8 @@ from schedtop.model.waits import Explanation, explanations
 from schedtop.model.weights import nice_weight
 from schedtop.verdict.limits import FEW_SLOW, LITTLE_LOAD, MAIN_FACTOR, MAIN_SHARE, SOME_ROOM
 
+OWN_COMM = b"schedtop"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlowWaits:
@@ -75,9 +77,16 @@ def is_enough(count: int, load: float) -> bool:
 
 
 def slow_waits(view: View, breathe: Callable[[], object] = keep_on) -> SlowWaits:
-    """Those of a View that are at least as long as the threshold; `breathe` is called where many are copied."""
+    """Those of a View that are at least as long as the threshold, without our own unless these are asked for.
+
+    `breathe` is called where many are copied.
+    """
     frame = view.frame
-    rows = kept_rows(view.slow_waits, view.slow_waits["wait_ns"] >= max(1, frame.threshold_ns), breathe)
+    kept = view.slow_waits["wait_ns"] >= max(1, frame.threshold_ns)
+    if not view.settings.shown_filter.names_tasks:
+        # That we wait harms nobody.
+        kept &= view.slow_waits["comm"] != OWN_COMM
+    rows = kept_rows(view.slow_waits, kept, breathe)
     codes = explanations(rows)
     codes[_pinned_beside_room(frame, view.cpu_ids, rows, codes)] = Explanation.PINNED
     return _weighed(rows, codes, frame.interval_ns, breathe)

@@ -35,7 +35,7 @@ from schedtop.verdict.limits import (
 )
 from schedtop.verdict.parts import ALIKE, Part, blockers_of, steadiest, waiters
 from schedtop.verdict.phrases import counted, listed, of_one_name, percent, task_words, verb
-from schedtop.verdict.slow import asks_to_wait
+from schedtop.verdict.slow import OWN_COMM, asks_to_wait
 from schedtop.verdict.verdict import THRESHOLD_COMMAND
 
 OVER = "No such wait"
@@ -89,8 +89,6 @@ LOOK = "ps "
 """How the command about a storm begins when all others go first as it is."""
 
 LEAST_THRESHOLD_NS = 10 * NS_PER_US
-
-OWN_COMM = b"schedtop"
 
 FEWER = "Start fewer processes (keep workers), or let them wait"
 
@@ -474,7 +472,7 @@ def _let_sessions_wait(name: bytes, own: Rows, nice: int) -> tuple[str, str]:
     if nice >= LEAST_NICE:
         return _FEWER_RUNNERS
     tgids = np.unique(own["tgid"]).tolist()
-    reason = f"Let {verb(len(tgids), 'its session', 'their sessions')} wait (nice acts only inside of one)"
+    reason = f"Lower the priority of {verb(len(tgids), 'its session', 'their sessions')} (nice alone does nothing here)"
     which = " ".join(map(str, tgids)) if len(tgids) <= FEW_PROCESSES else pgrep_words(text(name))
     file = f"echo {_less(nice)} > /proc/{tgids[0] if len(tgids) == 1 else '$p'}/autogroup"
     return typed(reason, file if len(tgids) == 1 else f"for p in {which}; do {file}; done")

@@ -17,7 +17,6 @@ from schedtop.verdict.rule import Finding
 from schedtop.verdict.slow import is_enough
 from schedtop.verdict.wait import explain
 from schedtop.verdict.words import (
-    OWN_COMM,
     context_words,
     p99_words,
     typed,
@@ -43,8 +42,8 @@ def rare(f: Facts) -> Finding | None:
 
 
 def _of_helpers(f: Facts, rows: Rows) -> bool:
-    """Whether only threads of the kernel and schedtop wait, behind a real-time task for example."""
-    return bool((np.isin(rows["tid"], kernel_tids(f.frame.tasks)) | (rows["comm"] == OWN_COMM)).all())
+    """Whether only threads of the kernel wait, behind a real-time task for example."""
+    return bool(np.isin(rows["tid"], kernel_tids(f.frame.tasks)).all())
 
 
 def left_out(f: Facts) -> Finding | None:

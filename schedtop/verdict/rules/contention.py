@@ -117,7 +117,11 @@ def _saturated(f: Facts, longest: str, evidence: tuple[str, ...], last: tuple[st
     else:
         part = f", {percent(most.share)} of it is {most.words}" if most.words else ""
         late = late_beside_biggest(f)
-        headline = f"More work than {cpus} can do{part}: {f'{late}; ' if late else ''}{tasks} {average}{most.beside}"
+        if late and most.words:
+            headline = f"{most.words} has {percent(most.share)} of {cpus}; {late}; "
+        else:
+            headline = f"More work than {cpus} can do{part}: "
+        headline += f"{tasks} {average}{most.beside}"
     hidden = () if f.chosen or f.sums else hidden_words(f, victims_of(f.slow.of(Explanation.QUEUEING)))
     known = () if f.chosen else (busy,)
     told = (*most.evidence, *known, *evidence, *context_words(f, *most.said), *last, *hidden)

@@ -18,9 +18,8 @@ from schedtop.verdict.limits import RT_LIMIT_RATIO
 from schedtop.verdict.parts import Part, blockers_of, main_victims, on_worst_cpu, victims_of
 from schedtop.verdict.phrases import counted, of_one_name, percent, verb
 from schedtop.verdict.rule import Finding
-from schedtop.verdict.slow import asks_to_wait
+from schedtop.verdict.slow import OWN_COMM, asks_to_wait
 from schedtop.verdict.words import (
-    OWN_COMM,
     context_words,
     idle_words,
     irq_words,

@@ -114,5 +114,6 @@ def _enough(f: Facts, advice: Advice) -> str:
     high_ns = advice.steps[0].quota_ns.high
     if not f.view.host.weight_file or high_ns is None:
         return ""
-    cpus = cpus_words(advice.quota_ratio(high_ns))
+    # Just after a quota was lowered the periods before it ask for more than there is.
+    cpus = cpus_words(min(advice.quota_ratio(high_ns), float(max(1, len(f.frame.cpus.ids)))))
     return "" if any(ratio < float(cpus) for ratio in advice.record.enclosing.values()) else cpus

@@ -133,16 +133,16 @@ def test_more_work_than_cpus_in_sessions_of_their_own() -> None:
 
     loop = "for p in 66 67 68 69; do echo 10 > /proc/$p/autogroup; done"
     assert found().command == loop
-    assert found().action == f"Let their sessions wait (nice acts only inside of one): {loop}"
+    assert found().action == f"Lower the priority of their sessions (nice alone does nothing here): {loop}"
     assert found(sessions=1).command == "echo 10 > /proc/66/autogroup"
     assert found(sessions=5).command == "for p in $(pgrep -wx crunch); do echo 10 > /proc/$p/autogroup; done"
     assert found(weight=110).command == loop.replace("echo 10", "echo 19")
     assert found(weight=15).command == "ps -eLo pcpu,tid,comm --sort -pcpu | head", "lowest already"
     assert found(level=Level.TASK).command == "renice -n 10 -p $(pgrep -wx crunch)"
-    head = "More work than 2 CPUs can do, 82 % of it is crunch: "
-    assert found().headline == f"{head}api (7) waits 20 % of the time; 2 tasks wait on average, up to 8.00 ms"
-    assert found(api_ms=90).headline == f"{head}2 tasks wait on average, up to 8.00 ms"
-    assert found(api_ms=700).headline == f"{head}2 tasks wait on average, up to 8.00 ms", "never sleeps"
+    work, average = "More work than 2 CPUs can do, 82 % of it is crunch", "2 tasks wait on average, up to 8.00 ms"
+    assert found().headline == f"crunch has 82 % of 2 CPUs; api (7) waits 20 % of the time; {average}"
+    assert found(api_ms=90).headline == f"{work}: {average}"
+    assert found(api_ms=700).headline == f"{work}: {average}", "never sleeps"
 
 
 def test_the_biggest_is_a_process_with_all_its_tasks() -> None:

@@ -27,7 +27,7 @@ SURE_NS = 2 * NS_PER_S
 
 RULES = ("forks", "saturated")
 
-_WAITS = re.compile(r"\((\d+)(?:, [^()]*)?\) waits \d+ % of the time(?=;|$)")
+WAITS = re.compile(r"\((\d+)(?:, [^()]*)?\) waits \d+ % of the time(?=[;:]|$)")
 
 
 class Calmed:
@@ -45,7 +45,7 @@ class Calmed:
         if settings != self._settings:
             self._settings, self._tid, self._command, self._since_ns = settings, 0, "", None
         if verdict.rule in RULES and changes(verdict.command) and self._is_proposed(verdict.command, end_ns):
-            found = _WAITS.search(verdict.headline)
+            found = WAITS.search(verdict.headline)
             # In the second in which the command is typed perhaps nobody waits.
             self._tid, self._since_ns = int(found[1]) if found else self._tid, None
             self._command = verdict.command

@@ -15,6 +15,9 @@ from schedtop.verdict.words import LOOKED_BACK, OVER
 CHECKED_NS = 2 * NS_PER_S
 """In the second of the command, and the next one, another may be proposed because of waits from before."""
 
+KEPT_NS = 300 * NS_PER_S
+"""So long it is told how to undo what was typed."""
+
 SEEN_NS = LOOKED_BACK * NS_PER_S
 """So long it may take until a storm is seen to have another weight."""
 
@@ -46,7 +49,7 @@ class Done:
         if settings != self._settings:
             self._settings, self._proposed = settings, {}
         for command, one in list(self._proposed.items()):
-            if not 0 <= end_ns - one.moment_ns <= TOLD_NS:
+            if not 0 <= end_ns - one.moment_ns <= (TOLD_NS if one.since_ns is None else KEPT_NS):
                 del self._proposed[command]
             elif undo(command) != command:
                 one.since_ns = None
@@ -64,7 +67,7 @@ class Done:
         if is_done:
             self._proposed.setdefault(command, _Proposed(verdict, end_ns, since_ns=end_ns))
         elif now:
-            self._proposed[command] = _Proposed(verdict, end_ns, now)
+            self._proposed[command] = _Proposed(verdict, end_ns, self._first(now))
         if is_done and verdict.headline.startswith(OVER):
             return replace(verdict, action="", command="")
         if done := self._checked(command, view):
@@ -85,12 +88,9 @@ class Done:
         one = self._proposed.get(verdict.command)
         if one and one.since_ns is None:
             return replace(verdict, undo=f"to undo it: {_as_typed(one.undo)}")
-        last = self._last_done(view.frame.end_ns, TOLD_NS)
-        return (
-            replace(verdict, undo=f"to undo the last command: {_as_typed(last.undo)}")
-            if last and last.undo
-            else verdict
-        )
+        undos = [_as_typed(one.undo) for one in reversed(self._done) if one.undo]
+        which = "last command" if len(undos) == 1 else f"last {len(undos)} commands, the newest first"
+        return replace(verdict, undo=f"to undo the {which}: {'; '.join(undos)}") if undos else verdict
 
     def _checked(self, command: str, view: View) -> _Proposed | None:
         """The command whose help is being checked: the last one, or this one while the window has waits from before."""
@@ -101,8 +101,17 @@ class Done:
 
     def _last_done(self, end_ns: int, span_ns: int) -> _Proposed | None:
         """What has come to be in place within so long, the last one of several."""
-        done = [one for one in self._proposed.values() if one.since_ns is not None]
-        return next((one for one in reversed(done) if end_ns - (one.since_ns or 0) <= span_ns), None)
+        return next((one for one in reversed(self._done) if end_ns - (one.since_ns or 0) <= span_ns), None)
+
+    @property
+    def _done(self) -> list[_Proposed]:
+        """What is in place, in the order in which it came to be so."""
+        return sorted((one for one in self._proposed.values() if one.since_ns), key=lambda one: one.since_ns or 0)
+
+    def _first(self, now: str) -> str:
+        """What undoes a command where `now` is what is set: if that was typed, too, what was set before it."""
+        one = self._proposed.get(now)
+        return one.undo if one and one.since_ns and one.undo else now
 
 
 def _is_here(view: View) -> bool:

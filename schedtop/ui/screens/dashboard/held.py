@@ -36,6 +36,7 @@ WAS_SO = "this was so until"
 """How the evidence begins of what is shown a little longer."""
 
 _QUOTA = re.compile(r"echo (\d+) > (.*cpu\.(?:max|cfs_quota_us)\b.*)")
+_FROM = re.compile(r" from (\S+) to ")
 _GRAVITY = {"notice": 1, "alarm": 2}
 
 
@@ -131,13 +132,19 @@ def _just_now(moment_ns: int | None, end_ns: int) -> int | None:
 def _with_steady_quota(before: Verdict, now: Verdict) -> Verdict:
     """With the quota that was to be typed before, where that would do: one who reads it off has to type it."""
     old, new = _QUOTA.fullmatch(before.command), _QUOTA.fullmatch(now.command)
-    if not old or not new or old[2] != new[2]:
+    if not old or not new or old[2] != new[2] or _present(before.action) != _present(now.action):
         return now
     before_us, now_us = int(old[1]), int(new[1])
     if not ENOUGH * before_us <= now_us <= before_us / (1 - ABOUT_THE_SAME):
         return now
     # With its words: another range beside the same command contradicts it.
     return replace(now, command=before.command, action=before.action)
+
+
+def _present(action: str) -> str:
+    """Which quota it is to be raised from: with another one it is about another trouble."""
+    found = _FROM.search(action)
+    return found[1] if found else ""
 
 
 def _is_worse(before: Verdict, now: Verdict) -> bool:

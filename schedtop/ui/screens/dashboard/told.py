@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from schedtop.history.view import View
-from schedtop.ui.screens.dashboard.calmed import Calmed
-from schedtop.ui.screens.dashboard.done import Done
+from schedtop.base.units import NS_PER_S, format_ns
+from schedtop.history.view import View, ViewSettings
+from schedtop.ui.screens.dashboard.calmed import WAITS, Calmed
+from schedtop.ui.screens.dashboard.done import CHECKING, Done
 from schedtop.ui.screens.dashboard.held import Held
 from schedtop.ui.screens.dashboard.helped import Helped
 from schedtop.ui.screens.dashboard.raised import Raised
 from schedtop.ui.screens.dashboard.undo import changes
+from schedtop.verdict.limits import LITTLE_LOAD
 from schedtop.verdict.slow import slow_load
 from schedtop.verdict.verdict import Verdict
 
-LEAVE_IT = "Leave it for now, and see whether it lasts"
+LEAVE_IT = "Leave it for now"
+
+LITTLE_LEFT = "Little is left: slow waits take"
+
+BY_SLOW_WAITS = (
+    *("blocker", "mixed", "queueing", "wakeups", "lower-weight", "behind-rt", "pinned", "not-balanced"),
+    *("stolen", "rare"),
+)
+"""Rules about single waits alone: tasks that wait in short turns besides have rules of their own."""
+
+LEFT_ALONE_NS = 300 * NS_PER_S
+"""So long after a command has helped no notice proposes to change more."""
 
 
 class Told:
@@ -23,6 +36,8 @@ class Told:
     def __init__(self) -> None:
         self._held, self._done = Held(), Done()
         self._reliefs = (Helped(), Calmed(), Raised())
+        self._settings: ViewSettings | None = None
+        self._helped_ns: int | None = None
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
         """What to show of a View of which this is the verdict."""
@@ -32,16 +47,34 @@ class Told:
         verdict = self._done.shown(self._held.shown(verdict, view.frame.end_ns, view.settings, load), view)
         for relief in self._reliefs:
             verdict = relief.shown(verdict, view)
-        return self._done.with_undo(_left_alone(verdict), view)
+        return self._done.with_undo(self._calmer(verdict, view, load), view)
 
     def forget(self) -> None:
         """The time stands still."""
         self._held.forget()
 
+    def _calmer(self, verdict: Verdict, view: View, load: float) -> Verdict:
+        """After a command has helped: what is left, without the command that would change more at once.
 
-def _left_alone(verdict: Verdict) -> Verdict:
-    """A notice on what is left, beside what a command has just helped: nobody should change more at once."""
-    if not verdict.relieved or verdict.level != "notice" or not changes(verdict.command):
-        return verdict
-    possible = f"if it stays so: {verdict.action[0].lower()}{verdict.action[1:]}"
-    return replace(verdict, evidence=(*verdict.evidence, possible), action=LEAVE_IT, command="")
+        An alarm stays one, unless it is about what runs most, and names nobody else who waits.
+        """
+        settings, end_ns = replace(view.settings, selected_task=None), view.frame.end_ns
+        if settings != self._settings:
+            self._settings, self._helped_ns = settings, None
+        if verdict.relieved:
+            self._helped_ns = end_ns
+        if self._helped_ns is None or not 0 <= end_ns - self._helped_ns <= LEFT_ALONE_NS:
+            return verdict
+        if verdict.relieved and verdict.rule == "saturated" and not WAITS.search(verdict.headline):
+            verdict = replace(verdict, level="notice")
+        if verdict.level != "notice" or verdict.headline == CHECKING:
+            return verdict
+        if verdict.relieved and verdict.rule in BY_SLOW_WAITS and 0 < load < LITTLE_LOAD:
+            taken = f"{LITTLE_LEFT} {format_ns(round(load * NS_PER_S))} a second"
+            most = f"most of it: {verdict.headline}"
+            evidence = (most, *verdict.evidence)
+            return replace(verdict, level="ok", headline=taken, evidence=evidence, action="", command="")
+        if not changes(verdict.command):
+            return verdict
+        possible = f"if it stays so: {verdict.action[0].lower()}{verdict.action[1:]}"
+        return replace(verdict, evidence=(*verdict.evidence, possible), action=LEAVE_IT, command="")

@@ -16,7 +16,7 @@ from schedtop.ui.screens.dashboard.done import CHECKING
 from schedtop.ui.screens.dashboard.told import LEAVE_IT, Told
 from schedtop.ui.screens.dashboard.undo import undo
 from schedtop.verdict.verdict import Verdict
-from tests.unit.verdict.frames import HOST, MS, frame, tasks
+from tests.unit.verdict.frames import HOST, MS, frame, tasks, waits
 
 HERE = replace(HOST, boot_id="this one")
 
@@ -98,7 +98,7 @@ def test_a_long_window_has_waits_from_before(sleeper: int) -> None:
     assert told.shown(verdict, view(1, settings)).headline == CHECKING
     assert told.shown(verdict, view(40, settings)).headline == CHECKING
     over = replace(verdict, level="notice", headline="No such wait for 20 s; before: web is pinned")
-    shown = told.shown(over, view(41, settings))
+    shown = told.shown(over, view(45, settings))
     assert (shown.headline, shown.action, shown.command) == (over.headline, "", "")
 
 
@@ -123,7 +123,64 @@ def test_beside_what_has_helped_nothing_more_is_to_be_changed(sleeper: int) -> N
     assert shown.headline.endswith("web had the CPU")
     assert (shown.action, shown.command) == (LEAVE_IT, "")
     assert shown.evidence == (f"if it stays so: let it wait: {renice}",)
-    assert later(6, "").command == renice
+    assert (later(6, "").command, later(305, "").command) == ("", "")
+    assert later(306, "").command == renice
+
+
+def test_little_that_is_left_is_told_in_one_line_that_stays() -> None:
+    """Waits of 5 ms were another notice each second, of `Mixed causes` and of pairs of tasks."""
+
+    def shown(rule: str, count: int, level: str = "notice") -> tuple[str, str]:
+        told = Told()
+        told._reliefs = (Relieved("web (7) no longer waits"),)  # type: ignore[assignment]
+        made = frame(waits(count), end_ns=NS_PER_S)
+        one = told.shown(Verdict(level, rule, "tasks wait"), History(HERE, [made]).view(ViewSettings()))
+        return one.level, one.headline
+
+    assert shown("mixed", 10) == ("ok", "Little is left: slow waits take 80.0 ms a second")
+    assert shown("mixed", 20) == ("notice", "tasks wait")
+    assert shown("turns", 10) == ("notice", "tasks wait")
+    assert shown("mixed", 10, "alarm") == ("alarm", "tasks wait")
+
+
+def test_what_runs_most_is_no_alarm_once_another_has_been_helped() -> None:
+    """`✓ web waits 3 %` and `More work than 2 CPUs` stood in one red band: only hogs waited for each other."""
+    told = Told()
+    told._reliefs = (Relieved("web (7) no longer waits"),)  # type: ignore[assignment]
+    alone = Verdict("alarm", "saturated", "More work than 2 CPUs can do: 2 tasks wait on average")
+    late = replace(alone, headline="crunch has 88 % of 2 CPUs; api (8) waits 20 % of the time; 2 tasks wait")
+    assert told.shown(alone, view(1)).level == "notice"
+    assert told.shown(late, view(2)).level == "alarm"
+
+
+def test_the_way_back_is_to_what_was_before_the_first_command(sleeper: int) -> None:
+    """After nice 10 and nice 19 it was nice 10."""
+    told, before = Told(), nice_of(sleeper)
+    first, second = (alarm(f"renice -n {number} -p {sleeper}") for number in (10, 19))
+    told.shown(first, view(1))
+    os.setpriority(os.PRIO_PROCESS, sleeper, 10)
+    told.shown(first, view(2))
+    told.shown(second, view(6))
+    os.setpriority(os.PRIO_PROCESS, sleeper, 19)
+    back = f"to undo the last command: renice -n {before} -p {sleeper}"
+    assert told.shown(second, view(7)).undo == back
+    assert told.shown(Verdict("ok", "calm", "All is well"), view(300)).undo == back
+
+
+def test_several_commands_are_undone_in_turn(sleeper: int) -> None:
+    told, before = Told(), nice_of(sleeper)
+    first, second = alarm(widen(sleeper)), alarm(f"renice -n 19 -p {sleeper}")
+    for number, one in enumerate((first, second)):
+        told.shown(one, view(4 * number + 1))
+        subprocess.run(one.command.split(), check=True, stdout=subprocess.DEVNULL)
+        told.shown(one, view(4 * number + 2))
+    ways = f"renice -n {before} -p {sleeper}; taskset -cp 0 {sleeper}"
+    calm = told.shown(Verdict("ok", "calm", "All is well"), view(60))
+    assert calm.undo == f"to undo the last 2 commands, the newest first: {ways}"
+
+
+def nice_of(pid: int) -> int:
+    return os.getpriority(os.PRIO_PROCESS, pid)
 
 
 class Relieved:
