@@ -158,8 +158,11 @@ static __always_inline u64 time_of_wakeup(struct cpu_state *cpu)
 
 /*
  * Since 6.12 a sleeper that stays on its queue may be moved to another one, and counts as queued from then on, though it is
- * asleep (enqueue_task() in kernel/sched/core.c). What it slept is not waiting: its wait begins now.
+ * asleep (enqueue_task() in kernel/sched/core.c). What it slept is not waiting: its wait begins now. The microseconds of
+ * one that has moved itself, until it is told so, stay in: run delay is the kernel's but for what somebody would notice.
  */
+#define NOTED_SLEEP_NS 1000000ULL
+
 static __always_inline void leave_out_sleep(struct task_id *id, struct task_slot *slot, struct cpu_state *cpu)
 {
 	u64 queued = FIELD(u64, id->task, TASK_LAST_QUEUED_OFFSET), now;
@@ -167,7 +170,7 @@ static __always_inline void leave_out_sleep(struct task_id *id, struct task_slot
 	if (!queued || !cpu->clock_window)
 		return;
 	now = bpf_ktime_get_ns() - cpu->clock_offset;
-	if ((s64)(now - queued) > 0)
+	if ((s64)(now - queued) >= (s64)NOTED_SLEEP_NS)
 		slot->account_ns += now - queued;
 }
 
