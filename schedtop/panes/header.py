@@ -321,6 +321,9 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
         why = []
     parts: Parts = [_with_command(clip(below, room), typed, plain)] if below else []
     second = whole_parts([*parts, *evidence], room, (SEPARATOR[0], plain if banded else SEPARATOR[1]))
+    if not second and said and not verdict.action:
+        # Nothing is to be done: a part of why is better than an empty line.
+        second = [(clip(steady(said[0]), room), plain)]
     lines: list[list[Span]] = [[(head, level.style), (" ", plain), (first, strong)], [(" ", plain), *second]]
     if relief:
         lines[0].insert(0, (relief, VERDICT_LEVELS["ok"].style))

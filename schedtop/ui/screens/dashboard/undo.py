@@ -28,7 +28,7 @@ def undo(command: str) -> str:
     """The command that sets what is set now; `command` itself: it would change nothing. Empty: that cannot be told."""
     try:
         return _as_it_is(command)
-    except (OSError, ValueError):
+    except (OSError, ValueError, IndexError):
         return ""
 
 

@@ -192,6 +192,15 @@ def test_a_narrow_verdict_keeps_headline_and_action() -> None:
     assert verdict_band(None, 80) == [[], []]
 
 
+def test_where_nothing_is_to_be_done_the_second_line_is_not_empty() -> None:
+    """While it was checked whether a command had helped, 80 columns had no room for how to undo it, nor for before."""
+    long = "before: " + "true takes the CPUs, " * 9
+    told = Verdict("notice", "forks", "It is in place", (long,), undo="to undo the last command: " + "for p in 1 " * 9)
+    words = "".join(part for part, _ in verdict_band(told, 78, "v")[1])
+    assert words.startswith(" before: true takes") and words.rstrip().endswith("… v why")
+    assert len(words) == 78
+
+
 def test_a_command_begins_the_second_line_of_a_band_at_every_width() -> None:
     """From second to second it was behind the headline, or below it before the evidence."""
     verdict = replace(VERDICT, action="Do: x 8", command="x 8")
