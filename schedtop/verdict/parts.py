@@ -136,6 +136,11 @@ def main_victims(rows: Rows) -> Sequence[Part]:
     return long if sum(victim.ns for victim in long) >= MAIN_SHARE * whole else victims
 
 
+def are_alike(parts: Sequence[Part]) -> bool:
+    """Whether all of them have the name of the first one."""
+    return all(part.comm == parts[0].comm for part in parts)
+
+
 def steadiest(parts: Sequence[Part]) -> Part:
     """Of tasks with about as much time as the first one: the same one each second, where they take turns."""
     first = parts[0]

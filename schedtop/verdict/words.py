@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -241,12 +242,11 @@ def waits_words(f: Facts, part: Part) -> str:
     return f"{part.words} waits {percent(part.ns / max(1, f.frame.interval_ns))} of the time"
 
 
-def late_beside_biggest(f: Facts) -> str:
+def late_beside(f: Facts, biggest: BiggestProcess) -> str:
     """Which task that is not of the process that runs most, and sleeps now and then, waits much; empty: none."""
     tasks = f.tasks_there
-    own = _biggest(tasks)[1]["tid"]
     sleeps = tasks["run_ns"] + tasks["run_delay_ns"] <= SLEEPER * f.frame.interval_ns
-    late = latest_of(f, rows_where(tasks, sleeps & ~np.isin(tasks["tid"], own)))
+    late = latest_of(f, rows_where(tasks, sleeps & ~np.isin(tasks["tid"], biggest.tasks["tid"])))
     return waits_words(f, late) if late and late.ns >= DELAYED_SHARE * f.frame.interval_ns else ""
 
 
@@ -424,56 +424,73 @@ def quota_words(path: str, share: float) -> str:
     return f"{cgroup_label(path) if path else 'A cgroup'} is throttled by its quota in {percent(share)} of its periods"
 
 
-def biggest_words(tasks: Rows) -> tuple[str, ...]:
-    """The process that ran longest, if any did."""
-    name, own = _biggest(tasks)
-    ran = format_ns(int(own["run_ns"].sum()))
-    if len(own) == 1:
-        return (f"biggest: {task_words(int(own['tid'][0]), own['comm'][0], treatment(own[0]).words)} ran {ran}",)
-    return (f"biggest: {text(name)}, {len(own)} tasks, ran {ran}",) if len(own) else ()
+class BiggestProcess(NamedTuple):
+    """The name of what ran longest, and the tasks that have it: many short tasks are one load. None at all: no name."""
+
+    name: bytes
+    tasks: Rows
+
+    @property
+    def words(self) -> str:
+        """Its name, with the number of a single task; empty if nothing ran."""
+        own = self.tasks
+        return task_words(int(own["tid"][0]), own["comm"][0]) if len(own) == 1 else text(self.name)
+
+    @property
+    def run_ns(self) -> int:
+        """How long it ran."""
+        return int(self.tasks["run_ns"].sum())
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """How long it ran, in words, if anything did."""
+        own, ran = self.tasks, format_ns(self.run_ns)
+        if len(own) == 1:
+            return (f"biggest: {task_words(int(own['tid'][0]), own['comm'][0], treatment(own[0]).words)} ran {ran}",)
+        return (f"biggest: {text(self.name)}, {len(own)} tasks, ran {ran}",) if len(own) else ()
 
 
-def biggest_name(tasks: Rows) -> str:
-    """The process that ran longest; empty if none did."""
-    name, own = _biggest(tasks)
-    return task_words(int(own["tid"][0]), own["comm"][0]) if len(own) == 1 else text(name)
-
-
-def biggest_run_ns(tasks: Rows) -> int:
-    """How long the process ran that ran longest, or all tasks of its name."""
-    return int(_biggest(tasks)[1]["run_ns"].sum())
+def biggest_of(tasks: Rows) -> BiggestProcess:
+    """The process that ran longest, with all its tasks."""
+    tasks = tasks[tasks["run_ns"] > 0]
+    if not len(tasks):
+        return BiggestProcess(b"", tasks)
+    names = np.where(tasks["process"] != b"", tasks["process"], tasks["comm"])
+    # Tasks without any name are not one process.
+    keys = np.where(names != b"", names, tasks["tid"].astype("S16"))
+    return BiggestProcess(*_with_most(tasks, keys))
 
 
 _FEWER_RUNNERS = typed("They have the lowest priority already; start fewer", LIST_RUNNERS)
 
 
-def let_biggest_wait(f: Facts, tasks: Rows) -> tuple[str, str]:
+def let_biggest_wait(f: Facts, biggest: BiggestProcess) -> tuple[str, str]:
     """What to do about the process that ran longest, or all tasks of its name; of ended ones, about their starter."""
-    name, own = _biggest(tasks)
+    name, own = biggest
     if not name:
         return typed("See what runs", LIST_RUNNERS)
-    rows = f.slow.of(Explanation.QUEUEING)
-    as_blockers = np.isin(rows["blocker_tid"], own["tid"])
-    if meet_as_sessions(rows, as_blockers):
-        return _let_sessions_wait(name, own, _nice_of_sessions(rows, as_blockers))
-    if len(own) == 1:
-        return typed("Let the biggest wait", renice_words(waiters(own)[0]))
     gone = rows_where(own, (own["ended"] > 0) & (own["parent"] != b""))
-    if 2 * int(gone["run_ns"].sum()) > int(own["run_ns"].sum()):
+    if len(own) > 1 and 2 * int(gone["run_ns"].sum()) > biggest.run_ns:
         starter, started = _with_most(gone, gone["parent"])
         numbers = np.unique(started["parent_tgid"]).tolist()
         return fewer_processes(f, starter, numbers[0] if len(numbers) == 1 else 0)
+    rows = f.slow.of(Explanation.QUEUEING)
+    as_blockers = np.isin(rows["blocker_tid"], own["tid"])
+    if meet_as_sessions(rows, as_blockers):
+        return _let_sessions_wait(biggest, _nice_of_sessions(rows, as_blockers))
+    if len(own) == 1:
+        return typed("Let the biggest wait", renice_words(waiters(own)[0]))
     nice = int(own["nice"].min())
     return typed("Let the biggest wait", renice_named(name, nice)) if nice < LEAST_NICE else _FEWER_RUNNERS
 
 
-def _let_sessions_wait(name: bytes, own: Rows, nice: int) -> tuple[str, str]:
-    """What to do about these tasks, whose name is `name`: a nice value of their own would do nothing."""
+def _let_sessions_wait(biggest: BiggestProcess, nice: int) -> tuple[str, str]:
+    """What to do about tasks with sessions of this nice value: one of their own would do nothing."""
     if nice >= LEAST_NICE:
         return _FEWER_RUNNERS
-    tgids = np.unique(own["tgid"]).tolist()
+    tgids = np.unique(biggest.tasks["tgid"]).tolist()
     reason = f"Lower the priority of {verb(len(tgids), 'its session', 'their sessions')} (nice alone does nothing here)"
-    which = " ".join(map(str, tgids)) if len(tgids) <= FEW_PROCESSES else pgrep_words(text(name))
+    which = " ".join(map(str, tgids)) if len(tgids) <= FEW_PROCESSES else pgrep_words(text(biggest.name))
     file = f"echo {_less(nice)} > /proc/{tgids[0] if len(tgids) == 1 else '$p'}/autogroup"
     return typed(reason, file if len(tgids) == 1 else f"for p in {which}; do {file}; done")
 
@@ -585,17 +602,6 @@ def renice_named(name: bytes, nice: int = 0) -> str:
 
 def _less(nice: int) -> int:
     return LOW_NICE if nice < LOW_NICE else LEAST_NICE
-
-
-def _biggest(tasks: Rows) -> tuple[bytes, Rows]:
-    """The name that ran longest, and the tasks that have it: many short tasks are one load."""
-    tasks = tasks[tasks["run_ns"] > 0]
-    if not len(tasks):
-        return b"", tasks
-    names = np.where(tasks["process"] != b"", tasks["process"], tasks["comm"])
-    # Tasks without any name are not one process.
-    keys = np.where(names != b"", names, tasks["tid"].astype("S16"))
-    return _with_most(tasks, keys)
 
 
 def _with_most(tasks: Rows, keys: npt.NDArray[np.bytes_]) -> tuple[bytes, Rows]:

@@ -14,6 +14,7 @@ from schedtop.verdict.limits import BUSY, DELAYED_SHARE, FEW_VICTIMS, MAIN_SHARE
 from schedtop.verdict.parts import (
     Part,
     among_share,
+    are_alike,
     longest_runner,
     main_victims,
     on_worst_cpu,
@@ -74,8 +75,7 @@ def pinned(f: Facts) -> Finding | None:
     headline += f"; {idle_words(f, rows)}"
     if there := _neighbour_of(f, moved):
         other, service = there
-        alike = all(victim.comm == victims[0].comm for victim in victims)
-        names = of_one_name(victims[0].name, len(victims)) if alike else task_names(victims)
+        names = of_one_name(victims[0].name, len(victims)) if are_alike(victims) else task_names(victims)
         headline = f"CPU {cpu}: {names} take turns ({up_to_words(rows)}); on CPU {other} one would delay {service}"
         # On a narrow screen the command stands alone: it must do no harm.
         also = f"or let {moved.name} share CPU {other} with {service}: {command}"

@@ -15,14 +15,12 @@ from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
     LIST_RUNNERS,
     UNLOAD_SCHED_EXT,
-    biggest_name,
-    biggest_run_ns,
-    biggest_words,
+    biggest_of,
     blocker_words,
     context_words,
     fewer_processes,
     hidden_words,
-    late_beside_biggest,
+    late_beside,
     let_biggest_wait,
     let_wait,
     p99_words,
@@ -116,9 +114,8 @@ def _saturated(f: Facts, longest: str, evidence: tuple[str, ...], last: tuple[st
         headline = f"{_chosen_words(f)}: {busy}, {part}{most.beside}"
     else:
         part = f", {percent(most.share)} of it is {most.words}" if most.words else ""
-        late = late_beside_biggest(f)
-        if late and most.words:
-            headline = f"{most.words} has {percent(most.share)} of {cpus}; {late}; "
+        if most.late and most.words:
+            headline = f"{most.words} has {percent(most.share)} of {cpus}; {most.late}; "
         else:
             headline = f"More work than {cpus} can do{part}: "
         headline += f"{tasks} {average}{most.beside}"
@@ -132,7 +129,8 @@ def _saturated(f: Facts, longest: str, evidence: tuple[str, ...], last: tuple[st
 class _Biggest:
     """What has most of the CPUs' busy time: `words` and `share`; `said`: of which context that speaks already.
 
-    `beside`: a clause on short-lived tasks that have less, last, because a narrow screen drops the last clause.
+    `beside`: a clause on short-lived tasks that have less, last, because a narrow screen drops the last clause;
+    `late`: which other task waits much, and how much.
     """
 
     words: str
@@ -141,22 +139,24 @@ class _Biggest:
     action: tuple[str, str]
     said: tuple[str, ...] = ()
     beside: str = ""
+    late: str = ""
 
 
 def _biggest(f: Facts) -> _Biggest:
     """A process with all its tasks, or what a script starts again and again."""
     if f.view.host.scope:
         return _biggest_blocker(f)
-    tasks, found = f.tasks_there, f.short_lived
-    share = biggest_run_ns(tasks) / max(1.0, sum(f.busy.values()) * f.frame.interval_ns)
+    biggest, found = biggest_of(f.tasks_there), f.short_lived
+    share = biggest.run_ns / max(1.0, sum(f.busy.values()) * f.frame.interval_ns)
+    late = "" if f.chosen else late_beside(f, biggest)
     if found and found.starter and found.named_share > share:
         evidence = f"biggest: {found.words} took {percent(found.named_share)} of the busy time"
         action = fewer_processes(f, found.starter.comm, found.starter.tgid)
-        return _Biggest(found.words, found.named_share, (evidence,), action, ("short-lived",))
-    action = let_biggest_wait(f, tasks)
+        return _Biggest(found.words, found.named_share, (evidence,), action, ("short-lived",), late=late)
+    action = let_biggest_wait(f, biggest)
     beside = f"; {percent(found.named_share)} is {found.words}" if found and not f.chosen else ""
     said = ("short-lived",) if beside else ()
-    return _Biggest(biggest_name(tasks), min(1.0, share), biggest_words(tasks), action, said, beside)
+    return _Biggest(biggest.words, min(1.0, share), biggest.evidence, action, said, beside, late)
 
 
 def _biggest_blocker(f: Facts) -> _Biggest:

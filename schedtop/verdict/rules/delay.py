@@ -14,7 +14,7 @@ from schedtop.verdict.phrases import counted, percent, task_words, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
     are_pinned,
-    biggest_words,
+    biggest_of,
     context_words,
     delay_words,
     hidden_words,
@@ -89,7 +89,7 @@ def waiting_by_sums(f: Facts) -> Finding | None:
     if not len(f.delayed.tasks) or f.sums is None:
         return None
     headline = f"CPU {f.delayed.cpu}: {task_names(waiters(f.delayed.tasks))} {_wait_words(f)}"
-    evidence = (*delay_words(f), *biggest_words(f.tasks_there), *context_words(f), *f.sums.lacks)
+    evidence = (*delay_words(f), *biggest_of(f.tasks_there).evidence, *context_words(f), *f.sums.lacks)
     action, command = typed("See behind which task, with BPF", "sudo schedtop")
     return Finding(headline, evidence, action, command, level=f.level)
 

@@ -15,7 +15,7 @@ from schedtop.model.waits import Evidence, Explanation
 from schedtop.model.weights import MOST_SHARES, cpu_weight_of_shares, nice_of_weight, nice_weight
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import RT_LIMIT_RATIO
-from schedtop.verdict.parts import Part, blockers_of, main_victims, on_worst_cpu, victims_of
+from schedtop.verdict.parts import Part, are_alike, blockers_of, main_victims, on_worst_cpu, victims_of
 from schedtop.verdict.phrases import counted, of_one_name, percent, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.slow import OWN_COMM, asks_to_wait
@@ -40,10 +40,9 @@ def behind_rt(f: Facts) -> Finding | None:
     top = blockers_of(rows, SchedClass.RT)[0]
     left, why = _left_words(f, top)
     victims = main_victims(rows)
-    alike = all(victim.comm == victims[0].comm for victim in victims)
     others = f"{victims[0].name} and {counted(len(victims) - 1, 'other')}"
     # Both names in front: the rest may be cut off.
-    whom = of_one_name(victims[0].name, len(victims)) if alike else others
+    whom = of_one_name(victims[0].name, len(victims)) if are_alike(victims) else others
     waits = f"{_share_of_waits(rows, top)} of {verb(len(victims), 'its', 'their')} waits, {up_to_words(rows)}"
     headline = f"{top.words}, real-time, keeps {whom} from CPU {cpu} for {waits}{left}"
     action, command = _ordinary_words(f, top, cpu)
