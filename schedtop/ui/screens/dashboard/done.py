@@ -6,8 +6,9 @@ import os
 from dataclasses import dataclass, replace
 
 from schedtop.base.units import NS_PER_S
-from schedtop.history.view import View, ViewSettings
+from schedtop.history.view import View
 from schedtop.ui.screens.dashboard.held import TOLD_NS
+from schedtop.ui.screens.dashboard.helped import LEVELS
 from schedtop.ui.screens.dashboard.undo import look_again, undo
 from schedtop.verdict.verdict import Verdict
 from schedtop.verdict.words import LOOKED_BACK, OVER
@@ -21,9 +22,7 @@ KEPT_NS = 300 * NS_PER_S
 SEEN_NS = LOOKED_BACK * NS_PER_S
 """So long it may take until a storm is seen to have another weight."""
 
-LEVELS = ("alarm", "notice")
-
-CHECKING = "The command is in place; whether it helps is being checked"
+CHECKING = "The command is in place; checking whether it helps"
 
 
 @dataclass(slots=True)
@@ -40,19 +39,16 @@ class Done:
     """The commands that were proposed a short while ago, and whether they have been typed."""
 
     def __init__(self) -> None:
-        self._settings: ViewSettings | None = None
         self._proposed: dict[str, _Proposed] = {}
 
-    def look(self, view: View) -> bool:
+    def look(self, end_ns: int) -> bool:
         """Looks which commands are in place now; whether one of them is since a moment ago."""
-        settings, end_ns = replace(view.settings, selected_task=None), view.frame.end_ns
-        if settings != self._settings:
-            self._settings, self._proposed = settings, {}
         for command, one in list(self._proposed.items()):
-            if not 0 <= end_ns - one.moment_ns <= (TOLD_NS if one.since_ns is None else KEPT_NS):
+            now = undo(command)
+            if not now or not 0 <= end_ns - one.moment_ns <= (TOLD_NS if one.since_ns is None else KEPT_NS):
                 del self._proposed[command]
-            elif undo(command) != command:
-                one.since_ns = None
+            elif now != command:
+                one.since_ns, one.undo = None, self._first(now)
             elif one.since_ns is None:
                 one.since_ns = one.moment_ns = end_ns
         return self._last_done(end_ns, CHECKED_NS) is not None
@@ -61,25 +57,34 @@ class Done:
         """The verdict; or instead of it that a command is in place, and another look at what is left."""
         if not _is_here(view) or verdict.level not in LEVELS:
             return verdict
-        end_ns, command = view.frame.end_ns, verdict.command
-        now = undo(command)
-        is_done = bool(now) and now == command
-        if is_done:
-            self._proposed.setdefault(command, _Proposed(verdict, end_ns, since_ns=end_ns))
-        elif now:
-            self._proposed[command] = _Proposed(verdict, end_ns, self._first(now))
-        if is_done and verdict.headline.startswith(OVER):
+        end_ns = view.frame.end_ns
+        own = self._noted(verdict, end_ns)
+        since_ns = own.since_ns if own else None
+        if since_ns is not None and verdict.headline.startswith(OVER):
             return replace(verdict, action="", command="")
-        if done := self._checked(command, view):
+        # The waits of its own command are from before while the window has them.
+        in_window = since_ns is not None and end_ns - since_ns <= view.settings.window_ns + NS_PER_S
+        if done := own if in_window else self._last_done(end_ns, CHECKED_NS):
             was = f"before: {done.verdict.headline}"
             return replace(done.verdict, level="notice", headline=CHECKING, evidence=(was,), action="", command="")
-        if is_done:
-            action, look = look_again(command)
-            since_ns = self._proposed[command].since_ns or end_ns
-            # The rule sees it in the waits of the next seconds.
-            level = "notice" if verdict.rule == "forks" and end_ns - since_ns <= SEEN_NS else verdict.level
-            return replace(verdict, level=level, action=action, command=look)
-        return verdict
+        if since_ns is None:
+            return verdict
+        action, look = look_again(verdict.command)
+        # The rule sees it in the waits of the next seconds.
+        level = "notice" if verdict.rule == "forks" and end_ns - since_ns <= SEEN_NS else verdict.level
+        return replace(verdict, level=level, action=action, command=look)
+
+    def _noted(self, verdict: Verdict, end_ns: int) -> _Proposed | None:
+        """What is known of its command; `None`: what it would change cannot be told."""
+        command = verdict.command
+        one = self._proposed.get(command)
+        if one is None and (now := undo(command)):
+            in_place = now == command
+            undone_by, since_ns = ("", end_ns) if in_place else (self._first(now), None)
+            one = self._proposed[command] = _Proposed(verdict, end_ns, undone_by, since_ns)
+        elif one and one.since_ns is None:
+            one.verdict, one.moment_ns = verdict, end_ns
+        return one
 
     def with_undo(self, verdict: Verdict, view: View) -> Verdict:
         """The verdict with what undoes its command, or the last one that was typed."""
@@ -92,13 +97,6 @@ class Done:
         which = "last command" if len(undos) == 1 else f"last {len(undos)} commands, the newest first"
         return replace(verdict, undo=f"to undo the {which}: {'; '.join(undos)}") if undos else verdict
 
-    def _checked(self, command: str, view: View) -> _Proposed | None:
-        """The command whose help is being checked: the last one, or this one while the window has waits from before."""
-        end_ns, own = view.frame.end_ns, self._proposed.get(command)
-        if own and own.since_ns is not None and end_ns - own.since_ns <= view.settings.window_ns + NS_PER_S:
-            return own
-        return self._last_done(end_ns, CHECKED_NS)
-
     def _last_done(self, end_ns: int, span_ns: int) -> _Proposed | None:
         """What has come to be in place within so long, the last one of several."""
         return next((one for one in reversed(self._done) if end_ns - (one.since_ns or 0) <= span_ns), None)
@@ -106,12 +104,14 @@ class Done:
     @property
     def _done(self) -> list[_Proposed]:
         """What is in place, in the order in which it came to be so."""
-        return sorted((one for one in self._proposed.values() if one.since_ns), key=lambda one: one.since_ns or 0)
+        return sorted(
+            (one for one in self._proposed.values() if one.since_ns is not None), key=lambda one: one.since_ns or 0
+        )
 
     def _first(self, now: str) -> str:
         """What undoes a command where `now` is what is set: if that was typed, too, what was set before it."""
         one = self._proposed.get(now)
-        return one.undo if one and one.since_ns and one.undo else now
+        return one.undo if one and one.since_ns is not None and one.undo else now
 
 
 def _is_here(view: View) -> bool:

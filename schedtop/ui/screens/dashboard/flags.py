@@ -14,10 +14,10 @@ FLAGS = {"notice": NOTICE, "alarm": ALARM}
 
 _QUOTAS, _PAIRS, _WAITS = (STEAL, TASKS), (BLAME, SLOW_WAITS, TASKS), (SLOW_WAITS, BLAME, TASKS)
 
-_OF_QUOTAS = ("throttled", "quota")
+OF_QUOTAS = ("throttled", "quota")
 
 PANES_OF: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys((*_OF_QUOTAS, "stolen", "steal", "pressure"), _QUOTAS),
+    **dict.fromkeys((*OF_QUOTAS, "stolen", "steal", "pressure"), _QUOTAS),
     **dict.fromkeys(("blocker", "wakeups", "queueing", "behind-rt", "behind-deadline", "lower-weight"), _PAIRS),
     **dict.fromkeys(("mixed", "deadline-runtime", "rt-runtime", "pinned", "not-balanced", "idle-cpu"), _WAITS),
     **dict.fromkeys(("sched-ext", "yield", "rare", "left-out"), _WAITS),
@@ -36,7 +36,7 @@ def flagged(verdict: Verdict | None, seen: Collection[str]) -> tuple[str, Level]
     level = FLAGS.get(verdict.level, NORMAL) if verdict is not None else NORMAL
     if verdict is None or level is NORMAL:
         return "", NORMAL
-    if verdict.rule in _OF_QUOTAS and "".join(verdict.evidence[:1]).startswith(WAS_SO):
+    if verdict.rule in OF_QUOTAS and "".join(verdict.evidence[:1]).startswith(WAS_SO):
         # The pane shows the largest of several, which is another one once the quota is raised.
         return "", NORMAL
     names = PANES_OF.get(verdict.rule, ())

@@ -8,10 +8,9 @@ from schedtop.base.units import NS_PER_S
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.containers import cgroup_label
 from schedtop.quota.command import quota_command
+from schedtop.ui.screens.dashboard.flags import OF_QUOTAS
 from schedtop.ui.screens.dashboard.held import TOLD_NS
 from schedtop.verdict.verdict import Verdict
-
-RULES = ("throttled", "quota")
 
 ASKED_NS = 5 * NS_PER_S
 """So long after the command it is asked whether the quota still throttles."""
@@ -30,7 +29,7 @@ class Raised:
         settings, end_ns = replace(view.settings, selected_task=None), view.frame.end_ns
         if settings != self._settings:
             self._settings, self._command, self._words = settings, "", ""
-        if verdict.rule in RULES and verdict.command:
+        if verdict.rule in OF_QUOTAS and verdict.command:
             self._command, self._words, self._since_ns = verdict.command, "", end_ns
         elif 0 <= end_ns - self._since_ns <= ASKED_NS and (path := _unthrottled(view, self._command)):
             self._words, self._command, self._told_ns = f"{cgroup_label(path)} is no longer throttled", "", end_ns

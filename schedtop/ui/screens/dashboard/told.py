@@ -41,7 +41,10 @@ class Told:
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
         """What to show of a View of which this is the verdict."""
-        if self._done.look(view):
+        settings = replace(view.settings, selected_task=None)
+        if settings != self._settings:
+            self._settings, self._done, self._helped_ns = settings, Done(), None
+        if self._done.look(view.frame.end_ns):
             self._held.release()
         load = slow_load(view.frame, view.slow_waits)
         verdict = self._done.shown(self._held.shown(verdict, view.frame.end_ns, view.settings, load), view)
@@ -58,9 +61,7 @@ class Told:
 
         An alarm stays one, unless it is about what runs most, and names nobody else who waits.
         """
-        settings, end_ns = replace(view.settings, selected_task=None), view.frame.end_ns
-        if settings != self._settings:
-            self._settings, self._helped_ns = settings, None
+        end_ns = view.frame.end_ns
         if verdict.relieved:
             self._helped_ns = end_ns
         if self._helped_ns is None or not 0 <= end_ns - self._helped_ns <= LEFT_ALONE_NS:
