@@ -163,13 +163,17 @@ def test_the_biggest_is_a_process_with_all_its_tasks() -> None:
 def test_of_the_biggest_that_ended_already_the_one_is_to_wait_that_starts_them() -> None:
     """Who types the command would find none of them."""
 
-    def command(*parents: tuple[bytes, int], ended: int = 1) -> str:
+    def command(*parents: tuple[bytes, int], ended: int = 1, level: Level = Level.UNKNOWN) -> str:
         rows = [
             tasks(tid=tid, comm=b"basename", run_ns=45 * MS, ended=ended, parent=parent, parent_tgid=tgid)
             for tid, (parent, tgid) in enumerate(parents, 1)
         ]
-        return judged(frame(waits(300), busy=(0.98, 0.98), tasks=np.concatenate(rows))).command
+        slow = blocked(waits(300), (1, b"basename", 0.5), (2, b"basename", 0.5))
+        slow["blocker_level"][:, :2] = level
+        return judged(frame(slow, busy=(0.98, 0.98), tasks=np.concatenate(rows))).command
 
+    in_sessions = command((b"monitor.sh", 7), (b"monitor.sh", 7), level=Level.AUTOGROUP)
+    assert in_sessions == "renice -n 10 -p 7", "no session of one that has ended"
     assert command((b"monitor.sh", 7), (b"monitor.sh", 7)) == "renice -n 10 -p 7"
     assert command((b"monitor.sh", 7), (b"sh", 9), (b"monitor.sh", 8)) == "renice -n 10 -p $(pgrep -wx 'monitor\\.sh')"
     assert command((b"monitor.sh", 7), (b"monitor.sh", 7), ended=0) == "renice -n 10 -p $(pgrep -wx basename)"
