@@ -461,7 +461,7 @@ def biggest_of(tasks: Rows) -> BiggestProcess:
     return BiggestProcess(*_with_most(tasks, keys))
 
 
-_FEWER_RUNNERS = typed("They have the lowest priority already; start fewer", LIST_RUNNERS)
+_FEWER_RUNNERS = typed("They already have the lowest priority; start fewer", LIST_RUNNERS)
 
 
 def let_biggest_wait(f: Facts, biggest: BiggestProcess) -> tuple[str, str]:

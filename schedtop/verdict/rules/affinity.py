@@ -76,7 +76,9 @@ def pinned(f: Facts) -> Finding | None:
     if there := _neighbour_of(f, moved):
         other, service = there
         names = of_one_name(victims[0].name, len(victims)) if are_alike(victims) else task_names(victims)
-        headline = f"CPU {cpu}: {names} take turns ({up_to_words(rows)}); on CPU {other} one would delay {service}"
+        headline = (
+            f"CPU {cpu}: {names} take turns ({up_to_words(rows)}); one of them on CPU {other} would delay {service}"
+        )
         # On a narrow screen the command stands alone: it must do no harm.
         also = f"or let {moved.name} share CPU {other} with {service}: {command}"
         return Finding(headline, (*evidence, also), *typed(_LEAVE_IT, f"schedtop task {moved.tid}"), "notice")

@@ -57,11 +57,9 @@ def behind_rt(f: Facts) -> Finding | None:
             action, command = typed(f"Let {moved.name} run elsewhere", elsewhere)
     is_left = not left and not len(_of_processes(f, rows))
     if is_left:
-        headline = (
-            f"Only threads of the kernel wait for {top.words}, real-time, on CPU {cpu}: {whom}, {up_to_words(rows)}"
-        )
-        also = (f"if it is too much for them: {action[0].lower()}{action[1:]}",)
-        action, command = typed("Leave it, if nothing else is late; else look at it", f"schedtop task {top.tid}")
+        headline = f"Only kernel threads wait for {top.words}, real-time, on CPU {cpu}: {whom}, {up_to_words(rows)}"
+        also = (f"if they wait too long, {action[0].lower()}{action[1:]}",)
+        action, command = typed("Leave it unless something else is late; to look closer", f"schedtop task {top.tid}")
     evidence = (*why, *_behind_words(f, rows, Explanation.BEHIND_RT), *also, *context_words(f))
     return Finding(headline, evidence, action, command, "notice" if is_left else "")
 

@@ -91,7 +91,7 @@ def test_a_pinned_victim_could_run_elsewhere_instead() -> None:
     assert told not in judged(rows, tasks=of_kernel).evidence
 
 
-LEAVE_IT = "Leave it, if nothing else is late; else look at it"
+LEAVE_IT = "Leave it unless something else is late; to look closer"
 
 
 def test_threads_of_the_kernel_may_wait_for_a_real_time_task() -> None:
@@ -101,9 +101,9 @@ def test_threads_of_the_kernel_may_wait_for_a_real_time_task() -> None:
     verdict = judged(made(FAIR, FIFO), tasks=np.concatenate([*threads, hog]))
     assert (verdict.level, verdict.action) == ("notice", f"{LEAVE_IT}: schedtop task 66")
     assert verdict.headline == (
-        "Only threads of the kernel wait for hog (66, fifo 50), real-time, on CPU 1: app ×2, up to 8.00 ms"
+        "Only kernel threads wait for hog (66, fifo 50), real-time, on CPU 1: app ×2, up to 8.00 ms"
     )
-    assert "if it is too much for them: make it an ordinary task: chrt -o -p 0 66" in verdict.evidence
+    assert "if they wait too long, make it an ordinary task: chrt -o -p 0 66" in verdict.evidence
     assert judged(made(FAIR, FIFO), tasks=np.concatenate([threads[0], hog])).command == "chrt -o -p 0 66"
     hog["run_ns"] = 950 * MS
     assert judged(made(FAIR, FIFO), tasks=np.concatenate([*threads, hog])).command == "chrt -o -p 0 66"

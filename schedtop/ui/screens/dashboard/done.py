@@ -94,7 +94,7 @@ class Done:
         if one and one.since_ns is None:
             return replace(verdict, undo=f"to undo it: {_as_typed(one.undo)}")
         undos = [_as_typed(one.undo) for one in reversed(self._done) if one.undo]
-        which = "last command" if len(undos) == 1 else f"last {len(undos)} commands, the newest first"
+        which = "last command" if len(undos) == 1 else f"last {len(undos)} commands, newest first"
         return replace(verdict, undo=f"to undo the {which}: {'; '.join(undos)}") if undos else verdict
 
     def _last_done(self, end_ns: int, span_ns: int) -> _Proposed | None:

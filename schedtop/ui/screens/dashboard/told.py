@@ -18,7 +18,7 @@ from schedtop.verdict.verdict import Verdict
 
 LEAVE_IT = "Leave it for now"
 
-LITTLE_LEFT = "Little is left: slow waits take"
+LITTLE_LEFT = "Little is left:"
 
 BY_SLOW_WAITS = (
     *("blocker", "mixed", "queueing", "wakeups", "lower-weight", "behind-rt", "pinned", "not-balanced"),
@@ -71,11 +71,11 @@ class Told:
         if verdict.level != "notice" or verdict.headline == CHECKING:
             return verdict
         if verdict.relieved and verdict.rule in BY_SLOW_WAITS and 0 < load < LITTLE_LOAD:
-            taken = f"{LITTLE_LEFT} {format_ns(round(load * NS_PER_S))} a second"
+            taken = f"{LITTLE_LEFT} {format_ns(round(load * NS_PER_S))} of slow waits a second"
             most = f"most of it: {verdict.headline}"
             evidence = (most, *verdict.evidence)
             return replace(verdict, level="ok", headline=taken, evidence=evidence, action="", command="")
         if not changes(verdict.command):
             return verdict
-        possible = f"if it stays so: {verdict.action[0].lower()}{verdict.action[1:]}"
+        possible = f"if this lasts, {verdict.action[0].lower()}{verdict.action[1:]}"
         return replace(verdict, evidence=(*verdict.evidence, possible), action=LEAVE_IT, command="")

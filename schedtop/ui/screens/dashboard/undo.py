@@ -43,7 +43,7 @@ def look_again(command: str) -> tuple[str, str]:
         return typed("It is in place; start fewer, too", f"{LOOK}-o pid,ppid,args {found[1]}")
     found = _AFFINITY.fullmatch(command) or _ORDINARY.fullmatch(command) or _NICE.fullmatch(command)
     tid = found[found.re.groups].split()[0] if found else ""
-    return typed("It is in place already; look at the task", f"schedtop task {tid}" if tid else "")
+    return typed("It is already in place; look at the task", f"schedtop task {tid}" if tid else "")
 
 
 def _as_it_is(command: str) -> str:

@@ -122,7 +122,7 @@ def test_beside_what_has_helped_nothing_more_is_to_be_changed(sleeper: int) -> N
     shown = later(5, "web (7) no longer waits")
     assert shown.headline.endswith("web had the CPU")
     assert (shown.action, shown.command) == (LEAVE_IT, "")
-    assert shown.evidence == (f"if it stays so: let it wait: {renice}",)
+    assert shown.evidence == (f"if this lasts, let it wait: {renice}",)
     assert (later(6, "").command, later(305, "").command) == ("", "")
     assert later(306, "").command == renice
 
@@ -137,7 +137,7 @@ def test_little_that_is_left_is_told_in_one_line_that_stays() -> None:
         one = told.shown(Verdict(level, rule, "tasks wait"), History(HERE, [made]).view(ViewSettings()))
         return one.level, one.headline
 
-    assert shown("mixed", 10) == ("ok", "Little is left: slow waits take 80.0 ms a second")
+    assert shown("mixed", 10) == ("ok", "Little is left: 80.0 ms of slow waits a second")
     assert shown("mixed", 20) == ("notice", "tasks wait")
     assert shown("turns", 10) == ("notice", "tasks wait")
     assert shown("mixed", 10, "alarm") == ("alarm", "tasks wait")
@@ -176,7 +176,7 @@ def test_several_commands_are_undone_in_turn(sleeper: int) -> None:
         told.shown(one, view(4 * number + 2))
     ways = f"renice -n {before} -p {sleeper}; taskset -cp 0 {sleeper}"
     calm = told.shown(Verdict("ok", "calm", "All is well"), view(60))
-    assert calm.undo == f"to undo the last 2 commands, the newest first: {ways}"
+    assert calm.undo == f"to undo the last 2 commands, newest first: {ways}"
 
 
 def nice_of(pid: int) -> int:
