@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -21,6 +22,12 @@ from schedtop.sources.host.proc import parse_pressure
 RECHECK_S = 5.0
 """How long it holds that a group has a quota, or none."""
 
+THROTTLED_RECHECK_S = 1.0
+"""The same for a group that was throttled since the last call: somebody may be changing its quota."""
+
+MOST_THROTTLED_CHECKS = 50
+"""How many of these are looked at again in a call."""
+
 MOST_CHECKS = 500
 """How many groups are looked at for a quota in one call; new ones first, the others wait for the next call."""
 
@@ -29,6 +36,10 @@ MOST_QUOTAS = 400
 
 _NEVER = float("-inf")
 _NONE = np.zeros(0, THROTTLING_DTYPE)
+
+
+Statistics = tuple[int, int, int, int]
+"""Periods, throttled periods, throttled ns, pressure ns."""
 
 
 class Quota(NamedTuple):
@@ -55,6 +66,7 @@ class Throttling:
         # By time of the check, oldest first: what is checked goes to the end, and what never was is at the beginning.
         self._checked: dict[int, float] = {}
         self._quotas: dict[int, Quota] = {}
+        self._throttled: dict[int, int] = {}
 
     def read(self, groups: Mapping[int, str]) -> Rows:
         """Cumulative rows of THROTTLING_DTYPE, shape (groups with a quota,), of `groups` and all that they are inside.
@@ -67,13 +79,14 @@ class Throttling:
         if groups is not self._groups:
             self._groups = groups
             self._take(dict(groups) | _ancestors(self._root, groups))
-        self._check(time.monotonic())
-        rows = []
-        for cgroup, quota in list(self._quotas.items()):
-            try:
-                rows.append((cgroup, *read_statistics(self._directory(cgroup), self._unified), *quota))
-            except (OSError, ValueError):
-                self._quotas.pop(cgroup)  # gone; if it is not, the next check finds it again
+        now = time.monotonic()
+        self._check(self._due(now), now)
+        statistics = dict(self._statistics())
+        before, self._throttled = self._throttled, {cgroup: each[1] for cgroup, each in statistics.items()}
+        held = (cgroup for cgroup, times in self._throttled.items() if times > before.get(cgroup, times))
+        due = (cgroup for cgroup in held if self._checked.get(cgroup, now) + THROTTLED_RECHECK_S <= now)
+        self._check(list(islice(due, MOST_THROTTLED_CHECKS)), now)
+        rows = [(cgroup, *each, *self._quotas[cgroup]) for cgroup, each in statistics.items() if cgroup in self._quotas]
         return np.array(rows, THROTTLING_DTYPE) if rows else _NONE
 
     def quotas(self) -> Mapping[int, float]:
@@ -91,9 +104,16 @@ class Throttling:
         self._checked = dict.fromkeys(paths.keys() - known.keys(), _NEVER) | known
         self._quotas = {cgroup: quota for cgroup, quota in self._quotas.items() if cgroup in paths}
 
-    def _check(self, now: float) -> None:
-        """Looks for quotas where that is due, within the budget."""
-        for cgroup in self._due(now):
+    def _statistics(self) -> Iterator[tuple[int, Statistics]]:
+        for cgroup in list(self._quotas):
+            try:
+                yield cgroup, read_statistics(self._directory(cgroup), self._unified)
+            except (OSError, ValueError):
+                self._quotas.pop(cgroup)  # gone; if it is not, the next check finds it again
+
+    def _check(self, due: Iterable[int], now: float) -> None:
+        """Looks whether these groups have a quota, and which."""
+        for cgroup in due:
             self._checked.pop(cgroup, None)
             self._checked[cgroup] = now
             quota = self._quota(cgroup)
@@ -103,6 +123,7 @@ class Throttling:
                 self._quotas[cgroup] = quota
 
     def _due(self, now: float) -> list[int]:
+        """The groups that were not looked at for the longest time, within the budget."""
         due: list[int] = []
         for cgroup, checked in self._checked.items():
             if len(due) >= MOST_CHECKS or checked + RECHECK_S > now:
@@ -153,7 +174,7 @@ def _burst_ns(directory: str, unified: bool) -> int:
         return 0  # before 5.14
 
 
-def read_statistics(directory: str, unified: bool) -> tuple[int, int, int, int]:
+def read_statistics(directory: str, unified: bool) -> Statistics:
     """Periods, throttled periods, throttled ns and pressure ns (0 where it is not kept) of a group since it was made.
 
     Raises OSError when the group is gone, ValueError when the file is not what it should be.

@@ -117,6 +117,26 @@ def test_statistics_are_read_each_time_but_quotas_now_and_then(
     assert dict(reader.quotas()) == {free: 0.1}
 
 
+def test_quota_of_a_throttled_group_is_looked_at_each_second(
+    tmp_path: Path, clock: list[float], opened: list[str]
+) -> None:
+    job = make_v1(tmp_path / "job", 155_000)
+    reader = Throttling(tmp_path, unified=False)
+    reader.read({job: "/job"})
+    make_v1(tmp_path / "job", 30_000)
+    clock[0] += throttling.THROTTLED_RECHECK_S
+    opened.clear()
+    assert reader.read({job: "/job"}).tolist() == [(job, 0, 0, 0, 0, *settings(155_000))], "it is not throttled"
+    assert [os.path.basename(name) for name in opened] == ["cpu.stat"]
+    make_v1(tmp_path / "job", 30_000, stat=(10, 10, 700))
+    assert reader.read({job: "/job"}).tolist() == [(job, 10, 10, 700, 0, *settings(30_000))]
+    make_v1(tmp_path / "job", 20_000, stat=(20, 20, 1400))
+    assert reader.read({job: "/job"}).tolist() == [(job, 20, 20, 1400, 0, *settings(30_000))], "a moment ago"
+    make_v1(tmp_path / "job", -1, stat=(30, 30, 2100))
+    clock[0] += throttling.THROTTLED_RECHECK_S
+    assert reader.read({job: "/job"}).tolist() == []
+
+
 def test_a_group_that_is_gone_is_skipped(tmp_path: Path, clock: list[float]) -> None:
     ids = {make_v1(tmp_path / name, 50_000): f"/{name}" for name in "ab"}
     reader = Throttling(tmp_path, unified=False)
