@@ -199,8 +199,8 @@ def columns_for(blame: str) -> tuple[Column[PairRows], ...]:
     """The columns of one way to blame."""
     other, count = ("held the CPU", "waits") if blame == "blocker" else ("took the CPU", "times")
     columns: tuple[Column[PairRows], ...] = (
-        Column("victim", 15, lambda context: context.names("victim"), right=False, grow=20, style="strong"),
-        Column(other, 15, _others, right=False, grow=20, style="preemption"),
+        Column("victim", 17, lambda context: context.names("victim"), right=False, grow=20, style="strong"),
+        Column(other, 17, _others, right=False, grow=20, style="preemption"),
         Column("waited", 8, lambda context: [format_ns(ns) for ns in context.times], sort="time"),
         Column(count, 6, _counts, rank=2, sort="count"),
         Column("share %", 7, _shares, rank=1),

@@ -149,7 +149,7 @@ _WAIT: Column[WaitRows] = Column(
     level=lambda context: wait_styles(context.rows["wait_ns"].tolist(), 1),  # each is over the threshold
 )  # fmt: skip
 _TASK: Column[WaitRows] = Column(
-    "task", 10, lambda context: [steady(text(name)) for name in context.rows["comm"].tolist()], right=False, grow=5,
+    "task", 11, lambda context: [steady(text(name)) for name in context.rows["comm"].tolist()], right=False, grow=4,
     style="strong",
 )  # fmt: skip
 _TID: Column[WaitRows] = Column(
@@ -170,7 +170,7 @@ def _reasons(tids: bool) -> tuple[Column[WaitRows], ...]:
     """The columns that tell why: the cause, and other tasks, of which the first two go last."""
     more = 8 if tids else 0
     cells = (
-        ("cause", 17 if tids else 13, _causes, 1, 1 if tids else 4, "text"),
+        ("cause", 17 if tids else 12, _causes, 1, 1 if tids else 5, "text"),
         ("preempted by", 12 + more // 2, lambda context: context.task("preemptor"), 0, 4 + more, "preemption"),
         (" blocked by", 17 + more, _blockers, 0, 10 + more // 4, "text"),
         ("woken by", 12 + more // 2, lambda context: context.wakers(), 8, 8, "wakeup"),
