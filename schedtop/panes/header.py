@@ -94,8 +94,6 @@ COMMAND_STYLES = {"notice-band": "notice-command", "alarm": "alarm-command"}
 """What sets off the command in such a band."""
 
 _SHORTER = (
-    # What is left of the slow waits, which is less than what is now (ui/screens/dashboard/held.py).
-    (re.compile(r"^(The alarm ended \S+ \S+ ago): [^;]+; now: "), r"\1; now: "),
     # Who waits is worth more than of what these are shares.
     (re.compile(r" of the busy CPU time(?=;|$)"), " of CPU"),
     (re.compile(r"(?<= %) of the time$"), ""),
@@ -108,9 +106,6 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 
 _BEFORE = re.compile(r" \([^()]* before\)$")
 _OF_TIME = re.compile(r" of the time(?= \(|$)")
-
-_ENDED = re.compile(r"^The alarm ended [^;]+; now: ")
-"""Beside what a command has helped this need not be said."""
 
 WHOLE_ACTION = 60
 """From so many cells on an action without a command is not cut either: the headline loses clauses."""
@@ -286,20 +281,17 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     head = f" {level.sign} {level.word} "
     relief = _relief(verdict, width * 2 // 3 - width_of(head))
     why: list[Span] = [(f" {why_key} why ", plain if banded else "dim")] if why_key and verdict.evidence else []
-    headline, action = steady(verdict.headline), f"→ {steady(verdict.action)}" if verdict.action else ""
+    action = f"→ {steady(verdict.action)}" if verdict.action else ""
     typed = steady(verdict.command)
     command = f"→ {typed}" if typed else action if width >= WHOLE_ACTION else ""
     # What names the same command again can wait for the verdict in full.
     said = [item for item in verdict.evidence if not verdict.command or verdict.command not in item]
     # Where nothing is to be typed, the way back comes first.
-    told = filter(None, (*said, verdict.undo) if typed else (verdict.undo, *said))
+    kept, undo = (f"{told[:1].lower()}{told[1:]}" for told in (verdict.live.kept, verdict.live.undo))
+    told = filter(None, (kept, *((*said, undo) if typed else (undo, *said))))
     evidence: Parts = [[(steady(item), plain)] for item in told]
     room = max(1, width - width_of(relief) - width_of(head) - 1)
-    if relief:
-        headline = _ENDED.sub("", headline)
-    for long, short in _SHORTER:
-        if width_of(headline) + width_of(command) + 3 > room + width - 1:
-            headline = long.sub(short, headline)
+    headline = _fitting(verdict, room + width - width_of(command) - 4, relieved=bool(relief))
     headline = _UNIT.sub(NO_BREAK, headline)
     first, rest = headline, ""
     if width_of(headline) > room:
@@ -332,13 +324,27 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     return lines
 
 
+def _fitting(verdict: Verdict, room: int, *, relieved: bool) -> str:
+    """The headline in so many cells, if words that matter less can be left out of it for that.
+
+    When an alarm ended stands first, because the last clauses are dropped; beside what a command has helped it need not
+    be said.
+    """
+    live, now = verdict.live, steady(verdict.headline)
+    ends = (live.end, live.ended) if live.ended and not relieved else ()
+    headlines = [f"{steady(ended)}; now: {now}" for ended in ends] or [now]
+    for long, short in _SHORTER:
+        headlines.append(long.sub(short, headlines[-1]))
+    return next((headline for headline in headlines if width_of(headline) <= room), headlines[-1])
+
+
 def _relief(verdict: Verdict, room: int) -> str:
     """What a command has helped, in so many cells: whole, or without how it was before, or not at all.
 
     An alarm behind it is news, and needs the cells more.
     """
     room = min(room, NARROW_RELIEF) if verdict.level == "alarm" and room < 2 * NARROW_RELIEF else room
-    words = steady(verdict.relieved)
+    words = steady(verdict.live.relieved)
     short = _OF_TIME.sub("", words)
     each = [f" {VERDICT_LEVELS['ok'].sign} {told} " for told in (words, short, _BEFORE.sub("", short)) if told]
     return next((told for told in each if width_of(told) <= room), "")

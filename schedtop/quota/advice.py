@@ -105,5 +105,12 @@ def range_words(low: str, high: str) -> str:
 def step_words(advice: Advice, step: Step) -> str:
     """The quota of a step in words: `quota 0.20 → 0.71 to 0.92 CPUs would have removed 90 %`."""
     now = cpus_words(advice.quota_ratio(advice.record.quota_ns))
+    return f"quota {now} → {advised_range(advice, step)} CPUs would have removed {step.removed_ratio:.0%}".replace(
+        "%", " %"
+    )
+
+
+def advised_range(advice: Advice, step: Step) -> str:
+    """The bounds of a step, as numbers of CPUs."""
     low, high = (cpus_words(advice.quota_ratio(ns or 0.0)) for ns in (step.quota_ns.low, step.quota_ns.high))
-    return f"quota {now} → {range_words(low, high)} CPUs would have removed {step.removed_ratio:.0%}".replace("%", " %")
+    return range_words(low, high)

@@ -16,7 +16,8 @@ BY_LOAD = "by load"
 class Finding:
     """What a rule found: a Verdict without the rule's id. `level` only where it is not that of the rule.
 
-    `command`: the part of `action` that can be typed.
+    `command`: the part of `action` that can be typed; `alternatives`: what else can be done; `late_tid`: the task of
+    which the headline says for how much of the time it waits, 0: of none.
     """
 
     headline: str
@@ -24,6 +25,8 @@ class Finding:
     action: str = ""
     command: str = ""
     level: str = ""
+    alternatives: tuple[str, ...] = ()
+    late_tid: int = 0
 
 
 Check = Callable[[Facts], Finding | None]
@@ -50,4 +53,5 @@ class Rule:
         if found is None:
             return None
         level = found.level or (facts.level if self.level == BY_LOAD else self.level)
-        return Verdict(level, self.id, found.headline, found.evidence, found.action, found.command)
+        told = (found.headline, found.evidence, found.action, found.command, found.alternatives, found.late_tid)
+        return Verdict(level, self.id, *told)

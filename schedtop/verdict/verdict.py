@@ -11,12 +11,36 @@ THRESHOLD_COMMAND = "sudo schedtop --threshold "
 
 
 @dataclass(frozen=True, slots=True)
+class Live:
+    """What a live screen says beside its verdict, in words; empty: nothing.
+
+    `ended`: when the last alarm or notice ended; `left`: what is left of its slow waits; `kept`: how long ago the
+    verdict was true, if another one is true by now; `relieved`: what a command has just helped; `undo`: how to undo it.
+    """
+
+    ended: str = ""
+    left: str = ""
+    kept: str = ""
+    relieved: str = ""
+    undo: str = ""
+
+    @property
+    def end(self) -> str:
+        """When the last alarm or notice ended, and what is left of it."""
+        return ": ".join(filter(None, (self.ended, self.left)))
+
+
+_FOR_THE_SCREEN = ("late_tid", "live")
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What is wrong (`headline`), why we say so (most important first), and one sentence on what to do.
 
     `level`: `ok`, `notice`, `alarm`, `unknown` (it cannot be told), or `measuring` (a live screen has too little data
-    yet); `rule`: the id of the rule, see docs/blame.md; `command`: the part of `action` that can be typed, if any can.
-    On a live screen, `relieved`: what a command has just helped, and `undo`: how to undo a command, both in words.
+    yet); `rule`: the id of the rule, see docs/blame.md; `command`: the part of `action` that can be typed, if any can;
+    `alternatives`: what else can be done, a sentence each; `late_tid`: the task of which the headline says
+    for how much of the time it waits, 0: of none.
     """
 
     level: str
@@ -25,8 +49,13 @@ class Verdict:
     evidence: tuple[str, ...] = ()
     action: str = ""
     command: str = ""
-    relieved: str = ""
-    undo: str = ""
+    alternatives: tuple[str, ...] = ()
+    late_tid: int = 0
+    live: Live = Live()
+
+    def beside(self, **told: str) -> Verdict:
+        """The same with what a live screen says beside it: the fields of Live that change."""
+        return replace(self, live=replace(self.live, **told))
 
     def with_sudo(self) -> Verdict:
         """The same for one who came by sudo, and whose own shell may not do what the command does."""
@@ -43,8 +72,8 @@ class Verdict:
         return replace(self, command=command, action=self.action.replace(self.command, command))
 
     def as_json(self) -> dict[str, Any]:
-        """Its fields, without what is told of a live screen alone."""
-        return {name: value for name, value in asdict(self).items() if name not in ("relieved", "undo")}
+        """Its fields, without those that only a live screen needs."""
+        return {name: value for name, value in asdict(self).items() if name not in _FOR_THE_SCREEN}
 
     def with_keys(self) -> Verdict:
         """The same for a live screen, which has keys for the threshold."""
@@ -56,8 +85,8 @@ class Verdict:
     def sentences(self) -> str:
         """All of it as prose."""
         evidence = f"Evidence: {'; '.join(self.evidence)}" if self.evidence else ""
-        return " ".join(f"{part}." for part in (self.headline, evidence, self.action) if part)
+        return " ".join(f"{part}." for part in (self.headline, evidence, self.action, *self.alternatives) if part)
 
 
-MEASURING = Verdict("measuring", "measuring", "The first second is being measured, schedtop's own start in it")
+MEASURING = Verdict("measuring", "measuring", "The first verdict follows after a second of data")
 """While a screen that has just been opened has less than `limits.FIRST_VERDICT_NS` of data."""

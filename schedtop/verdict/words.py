@@ -69,7 +69,7 @@ LIST_RUNNERS = "ps -eLo pcpu,tid,comm --sort -pcpu | head"
 FEW_PROCESSES = 4
 """So many are named by their numbers in a command."""
 
-_HIDDEN_BEHIND = "a slow service that is not among them may wait for one of them: schedtop path --comm NAME"
+_HIDDEN_BEHIND = "A slow service that is not named may wait for one of these: schedtop path --comm NAME"
 
 MOST_SHARES = 3
 """Of so many causes the shares are told."""
@@ -93,7 +93,7 @@ LEAST_THRESHOLD_NS = 10 * NS_PER_US
 
 FEWER = "Start fewer processes (keep workers), or let them wait"
 
-NICE_MAY_NOT_HELP = "nice acts only inside of a session: if it is no help, echo 19 > /proc/PID/autogroup"
+NICE_MAY_NOT_HELP = "Nice acts only inside a session; if it does not help: echo 19 > /proc/PID/autogroup"
 
 LOOKED_BACK = 10
 """Intervals in which it is looked for a wait that tells where tasks meet."""
@@ -242,12 +242,12 @@ def waits_words(f: Facts, part: Part) -> str:
     return f"{part.words} waits {percent(part.ns / max(1, f.frame.interval_ns))} of the time"
 
 
-def late_beside(f: Facts, biggest: BiggestProcess) -> str:
-    """Which task that is not of the process that runs most, and sleeps now and then, waits much; empty: none."""
+def late_beside(f: Facts, biggest: BiggestProcess) -> Part | None:
+    """The task that is not of the process that runs most, and sleeps now and then, and waits much."""
     tasks = f.tasks_there
     sleeps = tasks["run_ns"] + tasks["run_delay_ns"] <= SLEEPER * f.frame.interval_ns
     late = latest_of(f, rows_where(tasks, sleeps & ~np.isin(tasks["tid"], biggest.tasks["tid"])))
-    return waits_words(f, late) if late and late.ns >= DELAYED_SHARE * f.frame.interval_ns else ""
+    return late if late and late.ns >= DELAYED_SHARE * f.frame.interval_ns else None
 
 
 def _late_helpers(f: Facts, tasks: Rows) -> npt.NDArray[np.bool_]:

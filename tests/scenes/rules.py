@@ -164,10 +164,11 @@ def verdict_on(recording: Path, scene: RulesScene, span: tuple[int, int]) -> Ver
 
 
 def told(verdict: Verdict) -> str:
-    """A verdict as the page shows it: the two lines of the header, at any width, and the evidence."""
+    """A verdict as the page shows it: the two lines of the header, at any width, the evidence, and what else can be done."""
     action = f"→ {verdict.action}" if verdict.action else ""
     evidence = [f"  · {item}" for item in verdict.evidence]
-    return "\n".join(filter(None, (f"{verdict.level.upper()}  {verdict.headline}", action, *evidence)))
+    also = [f"  {item}" for item in verdict.alternatives]
+    return "\n".join(filter(None, (f"{verdict.level.upper()}  {verdict.headline}", action, *evidence, *also)))
 
 
 def play_rules(scene: RulesScene, raw: Path) -> None:

@@ -70,6 +70,7 @@ def _verdict(data: Data, _top: int) -> str:
     lines = [_prose(verdict["headline"], f"Verdict ({verdict['level']}): ", "  ")]
     lines += [_prose(evidence, "  - ", "    ") for evidence in verdict["evidence"]]
     lines += [_prose(verdict["action"], "  Next: ", "    ")] if verdict["action"] else []
+    lines += [_prose(words, "  ", "    ") for words in verdict["alternatives"]]
     worst = worst_words(data)
     lines += [_prose(worst, "", "  ")] if worst else []
     return "\n".join([*lines, "", _prose(". ".join(summary_words(data)) + ".")])

@@ -67,7 +67,8 @@ def _header(data: dict[str, Any]) -> str:
 def _verdict(data: dict[str, Any]) -> str:
     verdict = data["verdict"]
     lines = [f"Verdict: {verdict['headline']}", *(f"  {part}" for part in verdict["evidence"])]
-    return "\n".join(lines + ([f"  Next: {verdict['action']}"] if verdict["action"] else []))
+    lines += [f"  Next: {verdict['action']}"] if verdict["action"] else []
+    return "\n".join([*lines, *(f"  {words}" for words in verdict["alternatives"])])
 
 
 def _cpus(data: dict[str, Any]) -> str:

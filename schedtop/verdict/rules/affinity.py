@@ -41,7 +41,7 @@ from schedtop.verdict.words import (
     widen_words,
 )
 
-_LEAVE_IT = "Leave it, if it need not be fast; else look at it"
+_LEAVE_IT = "Leave it unless it must be fast; to look closer"
 
 
 def pinned(f: Facts) -> Finding | None:
@@ -70,7 +70,7 @@ def pinned(f: Facts) -> Finding | None:
         headline += f" (p99 {format_ns(p99)})"
     f.breathe()
     hidden = hidden_words(f, victims, crowd=len(victims) > FEW_VICTIMS)
-    evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *blocker_words(rows), *context_words(f), *hidden)
+    evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *blocker_words(rows), *context_words(f))
     action, command = widen_words(f, moved)
     headline += f"; {idle_words(f, rows)}"
     if there := _neighbour_of(f, moved):
@@ -80,9 +80,10 @@ def pinned(f: Facts) -> Finding | None:
             f"CPU {cpu}: {names} take turns ({up_to_words(rows)}); one of them on CPU {other} would delay {service}"
         )
         # On a narrow screen the command stands alone: it must do no harm.
-        also = f"or let {moved.name} share CPU {other} with {service}: {command}"
-        return Finding(headline, (*evidence, also), *typed(_LEAVE_IT, f"schedtop task {moved.tid}"), "notice")
-    return Finding(headline, evidence, action, command)
+        also = f"Or let {moved.name} share CPU {other} with {service}: {command}"
+        look = typed(_LEAVE_IT, f"schedtop task {moved.tid}")
+        return Finding(headline, evidence, *look, "notice", (*hidden, also))
+    return Finding(headline, evidence, action, command, alternatives=hidden)
 
 
 def _neighbour_of(f: Facts, moved: Part) -> tuple[int, str] | None:
@@ -115,8 +116,8 @@ def _behind(f: Facts, cpu: int, rows: Rows, victims: Sequence[Part], waiting: Se
     waits = f"{share_words(rows, rival)} of {verb(len(victims), 'its', 'their')} waits, {up_to_words(rows)}"
     headline = f"CPU {cpu}: {are_pinned(victims, moved)} behind {rival.words} for {waits}; {idle_words(f, rows)}"
     hidden = hidden_words(f, victims, crowd=False)
-    evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *context_words(f), *hidden)
-    return Finding(headline, evidence, *widen_words(f, moved))
+    evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *context_words(f))
+    return Finding(headline, evidence, *widen_words(f, moved), alternatives=hidden)
 
 
 def not_balanced(f: Facts) -> Finding | None:
@@ -152,6 +153,6 @@ def idle_elsewhere(f: Facts) -> Finding | None:
     rows, cpu = on_worst_cpu(f.slow.of(Explanation.IDLE_CPU))
     victim = victims_of(rows)[0]
     waits = f"waits {up_to_words(rows)} while another is idle"
-    headline = f"CPU {cpu}: {victim.words} {waits}; if it may run there is not known"
+    headline = f"CPU {cpu}: {victim.words} {waits}; whether it may run there is not known"
     evidence = (idle_words(f, rows), *slow_words(f, f.slow.of(Explanation.IDLE_CPU)), *context_words(f))
     return Finding(headline, evidence, *typed("Check its affinity", f"taskset -cp {victim.tid}"))

@@ -33,6 +33,7 @@ from schedtop.verdict.words import (
     task_names,
     typed,
     up_to_words,
+    waits_words,
 )
 
 
@@ -60,7 +61,7 @@ def one_blocker(f: Facts) -> Finding | None:
     most = () if tasks == 1 else (f"most of it: {victims[0].words}",)
     hidden = hidden_words(f, victims, crowd=False)
     known = (*slices_words(kept_waiting, top), *slow_words(f, rows), *p99_words(f), *context_words(f))
-    return Finding(headline, (*most, *known, *hidden), *let_wait(f, kept_waiting, top))
+    return Finding(headline, (*most, *known), *let_wait(f, kept_waiting, top), alternatives=hidden)
 
 
 def one_waker(f: Facts) -> Finding | None:
@@ -109,20 +110,21 @@ def _saturated(f: Facts, longest: str, evidence: tuple[str, ...], last: tuple[st
     tasks = f"{counted(round(f.waiting), 'task')} {verb(round(f.waiting), 'waits', 'wait')}"
     average = f"on average{f', {longest}' if longest else f' over {format_ns(f.frame.interval_ns)}'}"
     most = _biggest(f)
+    late = most.late if most.words and not f.chosen else None
     if f.chosen:
         part = f"{percent(most.share)} of it with {most.words}" if most.words else "more work than CPUs"
         headline = f"{_chosen_words(f)}: {busy}, {part}{most.beside}"
     else:
         part = f", {percent(most.share)} of it is {most.words}" if most.words else ""
-        if most.late and most.words:
-            headline = f"{most.words} has {percent(most.share)} of {cpus}; {most.late}; "
+        if late:
+            headline = f"{most.words} uses {percent(most.share)} of {cpus}; {waits_words(f, late)}; "
         else:
             headline = f"More work than {cpus} can do{part}: "
         headline += f"{tasks} {average}{most.beside}"
     hidden = () if f.chosen or f.sums else hidden_words(f, victims_of(f.slow.of(Explanation.QUEUEING)))
     known = () if f.chosen else (busy,)
-    told = (*most.evidence, *known, *evidence, *context_words(f, *most.said), *last, *hidden)
-    return Finding(headline, told, *most.action)
+    told = (*most.evidence, *known, *evidence, *context_words(f, *most.said), *last)
+    return Finding(headline, told, *most.action, alternatives=hidden, late_tid=late.tid if late else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,7 @@ class _Biggest:
     """What has most of the CPUs' busy time: `words` and `share`; `said`: of which context that speaks already.
 
     `beside`: a clause on short-lived tasks that have less, last, because a narrow screen drops the last clause;
-    `late`: which other task waits much, and how much.
+    `late`: another task that waits much.
     """
 
     words: str
@@ -139,7 +141,7 @@ class _Biggest:
     action: tuple[str, str]
     said: tuple[str, ...] = ()
     beside: str = ""
-    late: str = ""
+    late: Part | None = None
 
 
 def _biggest(f: Facts) -> _Biggest:
@@ -148,7 +150,7 @@ def _biggest(f: Facts) -> _Biggest:
         return _biggest_blocker(f)
     biggest, found = biggest_of(f.tasks_there), f.short_lived
     share = biggest.run_ns / max(1.0, sum(f.busy.values()) * f.frame.interval_ns)
-    late = "" if f.chosen else late_beside(f, biggest)
+    late = None if f.chosen else late_beside(f, biggest)
     if found and found.starter and found.named_share > share:
         evidence = f"biggest: {found.words} took {percent(found.named_share)} of the busy time"
         action = fewer_processes(f, found.starter.comm, found.starter.tgid)
@@ -209,7 +211,7 @@ def queueing(f: Facts) -> Finding | None:
     if some and (top or some.comm != victims[0].comm) and some.ns >= NOTABLE_SHARE * int(rows["wait_ns"].sum()):
         action = typed("Let one wait for the others", renice_words(some))
     else:
-        action = typed("See who has the CPU meanwhile", f"schedtop task {victims[0].tid}")
+        action = typed("See what has the CPU meanwhile", f"schedtop task {victims[0].tid}")
     return Finding(headline, evidence, *action)
 
 

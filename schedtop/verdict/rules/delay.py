@@ -27,7 +27,7 @@ from schedtop.verdict.words import (
     widen_words,
 )
 
-_WHO = "See who had the CPU (key 3), or each wait"
+_WHO = "See what had the CPU (key 3), or each wait"
 
 
 def turns(f: Facts) -> Finding | None:
@@ -39,9 +39,9 @@ def turns(f: Facts) -> Finding | None:
     how = f"{' and take turns' if len(tasks) > 1 else ''} (p99 {format_ns(p99)})"
     if f.slow.left_out or f.names_tasks:  # the percentile would be that of other tasks
         how = f" and {_wait_words(f)}"
-    evidence = (*_turns_words(f, tasks), *context_words(f), *hidden_words(f, waiters(tasks)))
+    evidence, hidden = (*_turns_words(f, tasks), *context_words(f)), hidden_words(f, waiters(tasks))
     moved = _moved(f)
-    return Finding(_pinned_words(f, moved, how, most), evidence, *widen_words(f, moved))
+    return Finding(_pinned_words(f, moved, how, most), evidence, *widen_words(f, moved), alternatives=hidden)
 
 
 def turns_by_sums(f: Facts) -> Finding | None:

@@ -50,18 +50,18 @@ def behind_rt(f: Facts) -> Finding | None:
     also: tuple[str, ...] = ()
     if moved:
         elsewhere = widen_words(f, moved)[1]
-        also = (f"or leave it, and let {moved.name} run elsewhere: {elsewhere}",)
+        also = (f"Or leave it, and let {moved.name} run elsewhere: {elsewhere}",)
         if not left and f.run_share(top.tid) is not None:
             # What has its CPU now and then is real-time on purpose: who is in its way goes.
-            also = (f"or {action[0].lower()}{action[1:]}",)
+            also = (f"Or {action[0].lower()}{action[1:]}",)
             action, command = typed(f"Let {moved.name} run elsewhere", elsewhere)
     is_left = not left and not len(_of_processes(f, rows))
     if is_left:
         headline = f"Only kernel threads wait for {top.words}, real-time, on CPU {cpu}: {whom}, {up_to_words(rows)}"
-        also = (f"if they wait too long, {action[0].lower()}{action[1:]}",)
+        also = (f"If they wait too long, {action[0].lower()}{action[1:]}",)
         action, command = typed("Leave it unless something else is late; to look closer", f"schedtop task {top.tid}")
-    evidence = (*why, *_behind_words(f, rows, Explanation.BEHIND_RT), *also, *context_words(f))
-    return Finding(headline, evidence, action, command, "notice" if is_left else "")
+    evidence = (*why, *_behind_words(f, rows, Explanation.BEHIND_RT), *context_words(f))
+    return Finding(headline, evidence, action, command, "notice" if is_left else "", also)
 
 
 def _pinned_victim(f: Facts, rows: Rows) -> Part | None:

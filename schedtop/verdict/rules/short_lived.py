@@ -44,14 +44,15 @@ def short_lived(f: Facts) -> Finding | None:
         return None
     rows = f.slow.of(Explanation.QUEUEING)
     mixed = (f"of the slow waits: {shares_words(f)}",) if f.slow.enough and f.slow.main is None else ()
-    known = (*found.evidence, *slow_words(f, rows), *mixed, *p99_words(f), *context_words(f, "short-lived"))
-    evidence = (*known, *((NICE_MAY_NOT_HELP,) if found.starter and not f.frame.overhead.session_nice else ()))
+    evidence = (*found.evidence, *slow_words(f, rows), *mixed, *p99_words(f), *context_words(f, "short-lived"))
+    also = (NICE_MAY_NOT_HELP,) if found.starter and not f.frame.overhead.session_nice else ()
     takes = f"{found.words} take {percent(found.named_share)} of the busy CPU time"
     headline = "; ".join(filter(None, (late, takes) if f.names_tasks else (takes, late)))
     action = _action(f, found)
     # Once all others go first and none of them notices, nobody is harmed.
     is_calm = action[1].startswith(LOOK) and (not most or most.ns < DELAYED_SHARE * f.frame.interval_ns)
-    return Finding(headline, evidence, *action, level="notice" if is_calm or not f.slow.enough else "")
+    level = "notice" if is_calm or not f.slow.enough else ""
+    return Finding(headline, evidence, *action, level, also, most.tid if most else 0)
 
 
 def _action(f: Facts, found: ShortLived) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from schedtop.base.units import NS_PER_US, format_ns
 from schedtop.model.containers import cgroup_label
 from schedtop.model.rows import Rows, rows_where
 from schedtop.model.waits import Evidence, Explanation
-from schedtop.quota.advice import USUAL, Advice, advise, cpus_words, step_words
+from schedtop.quota.advice import USUAL, Advice, advise, advised_range, cpus_words, step_words
 from schedtop.quota.command import quota_command
 from schedtop.quota.record import records_of
 from schedtop.verdict.facts import Facts, Quota
@@ -106,7 +106,9 @@ def _action(f: Facts, path: str) -> tuple[str, str, tuple[str, ...]]:
         return (*typed(words[0].upper() + words[1:], _ADVICE), ())
     now = cpus_words(advice.quota_ratio(record.quota_ns))
     command = quota_command(f.view.host.weight_file, record.path, round(float(enough) * record.period_ns / NS_PER_US))
-    return (*typed(f"Raise the quota from {now} to {enough} CPUs", command), (words,))
+    removed = percent(advice.steps[0].removed_ratio)
+    needed = f"{advised_range(advice, advice.steps[0])} CPUs would have removed {removed} of the throttling"
+    return (*typed(f"Raise the quota from {now} to {enough} CPUs", command), (needed,))
 
 
 def _enough(f: Facts, advice: Advice) -> str:

@@ -17,7 +17,7 @@ def test_task_between_hogs_is_named_with_them() -> None:
     rows["tid"][:15], rows["comm"][:15] = 7, b"flusher"
     verdict = judged(frame(rows))
     assert verdict.headline.startswith("CPU 1: app ×2 and flusher (7) are pinned to it")
-    assert verdict.evidence[-1].endswith("schedtop path --comm NAME")
+    assert verdict.alternatives[-1].endswith("schedtop path --comm NAME")
     rows["comm"][15::2] = b"other"
     assert judged(frame(rows)).headline.startswith(
         "CPU 1: app (101), flusher and other are pinned to it and take turns"
@@ -240,7 +240,7 @@ def test_an_idle_cpu_that_is_allowed_is_near_or_far(distance: Distance, words: s
 
 def test_an_idle_cpu_of_which_the_affinity_is_not_known() -> None:
     verdict = judged(frame(waits(cause="idle-cpu")))
-    assert verdict.headline.startswith("CPU 1: app (101) waits up to 8.00 ms while another is idle; if it may run")
+    assert verdict.headline.startswith("CPU 1: app (101) waits up to 8.00 ms while another is idle; whether it may run")
     assert (verdict.level, verdict.rule) == ("unknown", "idle-cpu")
     assert verdict.action.endswith("taskset -cp 101")
 
@@ -249,7 +249,7 @@ def test_threads_of_a_pinned_ones_process_may_wait_for_what_it_holds() -> None:
     rows = [tasks(tid=tid, tgid=100, process=b"orders", comm=comm) for tid, comm in ((101, b"compact"), (110, b"io"))]
     known = frame(pinned(), tasks=np.concatenate(rows))
     said = "1 other thread of orders (100) may wait for what app holds: schedtop path --pid 100"
-    assert said in judged(known).evidence
+    assert said in judged(known).alternatives
     # Both threads wait themselves, or there is no other.
     alone = np.concatenate([tasks(tid=tid, tgid=100, process=b"orders") for tid in (101, 102)])
     for rest in (alone, alone[:1], alone[:0]):
@@ -319,8 +319,8 @@ def test_a_hog_is_not_sent_to_a_cpu_that_a_service_half_uses() -> None:
     crowded = found(500, 0.5)
     assert crowded.level == "notice"
     assert crowded.headline == "CPU 1: app ×2 take turns (up to 8.00 ms); one of them on CPU 0 would delay api"
-    assert crowded.action == "Leave it, if it need not be fast; else look at it: schedtop task 101"
-    assert crowded.evidence[-1] == "or let app share CPU 0 with api: taskset -cp 0-1 101"
+    assert crowded.action == "Leave it unless it must be fast; to look closer: schedtop task 101"
+    assert crowded.alternatives[-1] == "Or let app share CPU 0 with api: taskset -cp 0-1 101"
     roomy, nobody, light, asked = (
         found(200, 0.2),
         found(50, 0.5),

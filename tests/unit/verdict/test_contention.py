@@ -140,8 +140,9 @@ def test_more_work_than_cpus_in_sessions_of_their_own() -> None:
     assert found(weight=15).command == "ps -eLo pcpu,tid,comm --sort -pcpu | head", "lowest already"
     assert found(level=Level.TASK).command == "renice -n 10 -p $(pgrep -wx crunch)"
     work, average = "More work than 2 CPUs can do, 82 % of it is crunch", "2 tasks wait on average, up to 8.00 ms"
-    assert found().headline == f"crunch has 82 % of 2 CPUs; api (7) waits 20 % of the time; {average}"
+    assert found().headline == f"crunch uses 82 % of 2 CPUs; api (7) waits 20 % of the time; {average}"
     assert found(api_ms=90).headline == f"{work}: {average}"
+    assert (found().late_tid, found(api_ms=90).late_tid) == (7, 0)
     assert found(api_ms=700).headline == f"{work}: {average}", "never sleeps"
 
 
@@ -198,8 +199,9 @@ def test_the_biggest_may_be_what_a_script_starts_again_and_again() -> None:
 
 def test_saturation_says_where_a_service_is_that_waits_for_what_waits() -> None:
     made = frame(waits(300), busy=(0.98, 0.98), tasks=tasks(run_ns=900 * MS))
-    assert judged(made).evidence[-1].endswith("schedtop path --comm NAME")
-    assert "path" not in " ".join(judged(made, "comm:app").evidence)
+    assert judged(made).alternatives[-1].endswith("schedtop path --comm NAME")
+    chosen = judged(made, "comm:app")
+    assert "path" not in " ".join((*chosen.evidence, *chosen.alternatives))
 
 
 def test_saturation_needs_only_counters() -> None:

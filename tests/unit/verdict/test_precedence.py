@@ -75,20 +75,20 @@ def test_a_pinned_victim_of_a_task_that_is_real_time_on_purpose_runs_elsewhere()
 
     bursts, wild = found(600), found(950)
     assert bursts.action == "Let app run elsewhere: taskset -cp 0-1 101"
-    assert "or make it an ordinary task: chrt -o -p 0 66" in bursts.evidence
+    assert "Or make it an ordinary task: chrt -o -p 0 66" in bursts.alternatives
     assert wild.action == "Make it an ordinary task: chrt -o -p 0 66"
-    assert "or leave it, and let app run elsewhere: taskset -cp 0-1 101" in wild.evidence
+    assert "Or leave it, and let app run elsewhere: taskset -cp 0-1 101" in wild.alternatives
 
 
 def test_a_pinned_victim_could_run_elsewhere_instead() -> None:
     """To take its priority from a real-time task is not what one dares first."""
     rows = made(FAIR, FIFO)
-    assert not any("elsewhere" in item for item in judged(rows).evidence)
+    assert not any("elsewhere" in item for item in (*judged(rows).evidence, *judged(rows).alternatives))
     rows["idle_cpu"], rows["idle_cpu_ns"], rows["evidence"] = 0, rows["wait_ns"], Evidence.PINNED
-    told = "or leave it, and let app run elsewhere: taskset -cp 0-1 101"
-    assert told in judged(rows).evidence
+    told = "Or leave it, and let app run elsewhere: taskset -cp 0-1 101"
+    assert told in judged(rows).alternatives
     of_kernel = np.concatenate([tasks(tid=tid, comm=b"app", parent_tgid=2) for tid in (101, 102)])
-    assert told not in judged(rows, tasks=of_kernel).evidence
+    assert told not in judged(rows, tasks=of_kernel).alternatives
 
 
 LEAVE_IT = "Leave it unless something else is late; to look closer"
@@ -103,7 +103,7 @@ def test_threads_of_the_kernel_may_wait_for_a_real_time_task() -> None:
     assert verdict.headline == (
         "Only kernel threads wait for hog (66, fifo 50), real-time, on CPU 1: app ×2, up to 8.00 ms"
     )
-    assert "if they wait too long, make it an ordinary task: chrt -o -p 0 66" in verdict.evidence
+    assert "If they wait too long, make it an ordinary task: chrt -o -p 0 66" in verdict.alternatives
     assert judged(made(FAIR, FIFO), tasks=np.concatenate([threads[0], hog])).command == "chrt -o -p 0 66"
     hog["run_ns"] = 950 * MS
     assert judged(made(FAIR, FIFO), tasks=np.concatenate([*threads, hog])).command == "chrt -o -p 0 66"
@@ -216,7 +216,7 @@ def test_holder_that_waits_in_short_turns_goes_before_niced_hogs() -> None:
     verdict = judged(joined(hogs, few), tasks=holder)
     assert verdict.headline.startswith("CPU 1: flusher (7) is pinned to it and waits 30 % of the time")
     assert verdict.evidence[0] == "0.3 tasks wait on average, 8 waits are slow"
-    assert verdict.evidence[-1].endswith("schedtop path --comm NAME")
+    assert verdict.alternatives[-1].endswith("schedtop path --comm NAME")
 
 
 def test_weight_of_the_policy_idle() -> None:

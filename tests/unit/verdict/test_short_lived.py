@@ -111,6 +111,7 @@ def test_a_storm_names_its_commands_and_who_waits_meanwhile() -> None:
     verdict = judged(frame(busy=(0.6, 0.6), short_lived=three, tasks=np.concatenate((web, *others))))
     storm = "cat, date, w ×1,300/s by make (12) take 54 % of the busy CPU time"
     assert verdict.headline == f"{storm}; web (40) waits 12 % of the time"
+    assert verdict.late_tid == 40
     alone = judged(frame(busy=(0.6, 0.6), short_lived=three, tasks=others[1]))
     assert alone.headline == f"{storm}; no other task waits"
     own = np.concatenate(

@@ -53,7 +53,7 @@ def test_short_turns_name_what_most_of_the_waiting_is_behind() -> None:
             pairs[name][:2] = value
         verdict = judged(replace(made, pairs=pairs))
         assert verdict.rule == "waiting"
-        assert verdict.action == ("See who had the CPU (key 3), or each wait: sudo schedtop --threshold 500us")
+        assert verdict.action == ("See what had the CPU (key 3), or each wait: sudo schedtop --threshold 500us")
         return verdict.headline
 
     assert headline() == f"{told}, most of it behind batch (11)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -27,8 +26,6 @@ SURE_NS = 2 * NS_PER_S
 
 RULES = ("forks", "saturated")
 
-WAITS = re.compile(r"\((\d+)(?:, [^()]*)?\) waits \d+ % of the time(?=[;:]|$)")
-
 
 class Calmed:
     """The task that waited most, and for how much of the time; what is to help it, and since when that is in place."""
@@ -45,9 +42,8 @@ class Calmed:
         if settings != self._settings:
             self._settings, self._tid, self._command, self._since_ns = settings, 0, "", None
         if verdict.rule in RULES and changes(verdict.command) and self._is_proposed(verdict.command, end_ns):
-            found = WAITS.search(verdict.headline)
-            # In the second in which the command is typed perhaps nobody waits.
-            self._tid, self._since_ns = int(found[1]) if found else self._tid, None
+            # In the second in which the command is typed perhaps no task waits.
+            self._tid, self._since_ns = verdict.late_tid or self._tid, None
             self._command = verdict.command
             return verdict
         is_typed = verdict.rule in RULES and (verdict.headline == CHECKING or verdict.command.startswith(LOOK))
@@ -56,7 +52,7 @@ class Calmed:
             ends = [end_ns - number * COMPARED_NS for number in range(STRETCHES)]
             shares = [_share(view.series, self._tid, end - COMPARED_NS, end) for end in ends]
             self._before = max((share for share in shares if share is not None), default=None)
-        if self._since_ns is None or verdict.level not in LEVELS or verdict.relieved:
+        if self._since_ns is None or verdict.level not in LEVELS or verdict.live.relieved:
             return verdict
         if not self._tid or self._before is None or not SURE_NS <= end_ns - self._since_ns <= TOLD_NS:
             return verdict
@@ -64,7 +60,7 @@ class Calmed:
         task = next(iter(waiters(rows_of(view.series[-1], self._tid))), None)
         if task is None or now is None or now > MUCH_LESS * self._before:
             return verdict
-        return replace(verdict, relieved=less_words(task, now, self._before))
+        return verdict.beside(relieved=less_words(task, now, self._before))
 
     def _is_proposed(self, command: str, end_ns: int) -> bool:
         """Whether it is still to be typed, or another one long after the last."""

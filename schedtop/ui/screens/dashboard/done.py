@@ -66,7 +66,7 @@ class Done:
         in_window = since_ns is not None and end_ns - since_ns <= view.settings.window_ns + NS_PER_S
         if done := own if in_window else self._last_done(end_ns, CHECKED_NS):
             was = f"before: {done.verdict.headline}"
-            return replace(done.verdict, level="notice", headline=CHECKING, evidence=(was,), action="", command="")
+            return Verdict("notice", done.verdict.rule, CHECKING, (was,))
         if since_ns is None:
             return verdict
         action, look = look_again(verdict.command)
@@ -92,10 +92,10 @@ class Done:
             return verdict
         one = self._proposed.get(verdict.command)
         if one and one.since_ns is None:
-            return replace(verdict, undo=f"to undo it: {_as_typed(one.undo)}")
+            return verdict.beside(undo=f"To undo it: {_as_typed(one.undo)}")
         undos = [_as_typed(one.undo) for one in reversed(self._done) if one.undo]
         which = "last command" if len(undos) == 1 else f"last {len(undos)} commands, newest first"
-        return replace(verdict, undo=f"to undo the {which}: {'; '.join(undos)}") if undos else verdict
+        return verdict.beside(undo=f"To undo the {which}: {'; '.join(undos)}") if undos else verdict
 
     def _last_done(self, end_ns: int, span_ns: int) -> _Proposed | None:
         """What has come to be in place within so long, the last one of several."""

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping
 
 from schedtop.panes.levels import ALARM, NORMAL, NOTICE, Level
 from schedtop.ui.layout.presets import BLAME, CPUS, INTERRUPTS, QUEUE, SHORT_LIVED, SLOW_WAITS, STEAL, TASKS
-from schedtop.ui.screens.dashboard.held import WAS_SO
 from schedtop.verdict.verdict import Verdict
 
 FLAGS = {"notice": NOTICE, "alarm": ALARM}
@@ -36,7 +35,7 @@ def flagged(verdict: Verdict | None, seen: Collection[str]) -> tuple[str, Level]
     level = FLAGS.get(verdict.level, NORMAL) if verdict is not None else NORMAL
     if verdict is None or level is NORMAL:
         return "", NORMAL
-    if verdict.rule in OF_QUOTAS and "".join(verdict.evidence[:1]).startswith(WAS_SO):
+    if verdict.rule in OF_QUOTAS and verdict.live.kept:
         # The pane shows the largest of several, which is another one once the quota is raised.
         return "", NORMAL
     names = PANES_OF.get(verdict.rule, ())

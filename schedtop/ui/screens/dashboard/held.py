@@ -23,7 +23,8 @@ MUCH_LESS = 0.75
 """What is left of slow waits, or of the waiting of a task, is told if it is at most this part of what was."""
 
 GOES_ON = 0.5
-"""What has more than this part of the slow waits of an alarm is one again in the next second, perhaps."""
+"""An alarm stays one while its trouble makes more than this part of its slow waits: one that is just large enough would
+come and go each second."""
 
 ABOUT_THE_SAME = 0.1
 ENOUGH = 0.5
@@ -31,9 +32,6 @@ ENOUGH = 0.5
 
 VAGUE = ("mixed", "queueing")
 """Rules that name no single cause."""
-
-WAS_SO = "this was so until"
-"""How the evidence begins of what is shown a little longer."""
 
 _QUOTA = re.compile(r"echo (\d+) > (.*cpu\.(?:max|cfs_quota_us)\b.*)")
 _FROM = re.compile(r" from (\S+) to ")
@@ -49,7 +47,7 @@ class Held:
         self._true_ns = 0
         self._alarm_ns: int | None = None
         self._alarm_load: float | None = None
-        self._alarm_rule = ""
+        self._alarm_about = ("", "")
         self._notice_since_ns: int | None = None
         self._notice_ns: int | None = None
 
@@ -63,9 +61,11 @@ class Held:
         """
         settings = replace(settings, selected_task=None)
         before, ago_ns = self._verdict, end_ns - self._true_ns
+        if settings == self._settings and self._goes_on(verdict, end_ns, load):
+            verdict = replace(verdict, level="alarm")
         if before and settings == self._settings and 0 <= ago_ns <= HELD_NS and _is_worse(before, verdict):
-            now = f"{WAS_SO} {format_round_ns(ago_ns)} ago; now: {verdict.headline}"
-            return self._with_the_end(replace(before, evidence=(now, *before.evidence)), end_ns, load)
+            kept = before.beside(kept=f"As of {format_round_ns(ago_ns)} ago; now: {verdict.headline}")
+            return self._with_the_end(kept, end_ns, load)
         if settings != self._settings:
             self.forget()
         elif before:
@@ -73,7 +73,7 @@ class Held:
         if verdict.level == "alarm":
             goes_on = _just_now(self._alarm_ns, end_ns) is not None
             self._alarm_load = max(self._alarm_load or 0.0, load or 0.0) if goes_on else load
-            self._alarm_ns, self._alarm_rule = end_ns, verdict.rule
+            self._alarm_ns, self._alarm_about = end_ns, (verdict.rule, verdict.command)
         self._note_notice(verdict, end_ns)
         self._verdict, self._settings, self._true_ns = verdict, settings, end_ns
         return self._with_the_end(verdict, end_ns, load)
@@ -98,20 +98,17 @@ class Held:
         """With when the last alarm or notice ended, if that was just now, and what is left of its slow waits."""
         if verdict.level not in ("ok", "notice") or verdict.headline.startswith(OVER):
             return verdict
-        # First, because a narrow screen drops the last clauses.
         if (ago_ns := _just_now(self._alarm_ns, end_ns)) is not None:
-            if ago_ns < LASTING_NS and self._goes_on(verdict, load):
-                return verdict
-            ended = f"The alarm ended {format_whole_s(ago_ns)} ago{self._less_words(load)}"
-        elif verdict.level == "ok" and (ago_ns := _just_now(self._notice_ns, end_ns)) is not None:
-            ended = f"The notice ended {format_whole_s(ago_ns)} ago"
-        else:
-            return verdict
-        return replace(verdict, headline=f"{ended}; now: {verdict.headline}")
+            return verdict.beside(ended=f"The alarm ended {format_whole_s(ago_ns)} ago", left=self._less_words(load))
+        if verdict.level == "ok" and (ago_ns := _just_now(self._notice_ns, end_ns)) is not None:
+            return verdict.beside(ended=f"The notice ended {format_whole_s(ago_ns)} ago")
+        return verdict
 
-    def _goes_on(self, verdict: Verdict, load: float | None) -> bool:
-        """Whether it is the trouble of the alarm, and not much less: one that is just large enough comes and goes."""
-        return verdict.rule == self._alarm_rule and (load or 0) > GOES_ON * (self._alarm_load or 0) > 0
+    def _goes_on(self, verdict: Verdict, end_ns: int, load: float | None) -> bool:
+        """Whether it is the trouble of the last alarm, with the same command, and not much less."""
+        same = verdict.level == "notice" and (verdict.rule, verdict.command) == self._alarm_about
+        recent = _just_now(self._alarm_ns, end_ns) is not None
+        return same and recent and (load or 0) > GOES_ON * (self._alarm_load or 0) > 0
 
     def _less_words(self, load: float | None) -> str:
         if not self._alarm_load or load is None:
@@ -120,8 +117,8 @@ class Held:
         if load > MUCH_LESS * self._alarm_load:
             return ""  # of a storm that waits behind all others now
         if not load:
-            return f": no slow waits ({before})"
-        return f": slow waits take {format_ns(round(load * NS_PER_S))} a second ({before})"
+            return f"no slow waits ({before})"
+        return f"slow waits take {format_ns(round(load * NS_PER_S))} a second ({before})"
 
 
 def _just_now(moment_ns: int | None, end_ns: int) -> int | None:
@@ -138,7 +135,8 @@ def _with_steady_quota(before: Verdict, now: Verdict) -> Verdict:
     if not ENOUGH * before_us <= now_us <= before_us / (1 - ABOUT_THE_SAME):
         return now
     # With its words: another range beside the same command contradicts it.
-    return replace(now, command=before.command, action=before.action)
+    evidence = (*before.evidence[:1], *now.evidence[1:])
+    return replace(now, command=before.command, action=before.action, evidence=evidence)
 
 
 def _present(action: str) -> str:

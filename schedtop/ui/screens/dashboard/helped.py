@@ -80,7 +80,7 @@ class Helped:
             if moved == self._told:
                 self._told = _NOBODY  # it waits again
         is_told = self._told != _NOBODY and 0 <= end_ns - self._told_ns <= TOLD_NS
-        return replace(verdict, relieved=self._words) if is_told and verdict.level in LEVELS else verdict
+        return verdict.beside(relieved=self._words) if is_told and verdict.level in LEVELS else verdict
 
 
 def _is_asked(one: _Asked, moved: Moved, end_ns: int) -> bool:

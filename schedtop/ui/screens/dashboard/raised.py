@@ -33,8 +33,8 @@ class Raised:
             self._command, self._words, self._since_ns = verdict.command, "", end_ns
         elif 0 <= end_ns - self._since_ns <= ASKED_NS and (path := _unthrottled(view, self._command)):
             self._words, self._command, self._told_ns = f"{cgroup_label(path)} is no longer throttled", "", end_ns
-        is_told = self._words and not verdict.relieved and 0 <= end_ns - self._told_ns <= TOLD_NS
-        return replace(verdict, relieved=self._words) if is_told else verdict
+        is_told = self._words and not verdict.live.relieved and 0 <= end_ns - self._told_ns <= TOLD_NS
+        return verdict.beside(relieved=self._words) if is_told else verdict
 
 
 def _unthrottled(view: View, command: str) -> str:

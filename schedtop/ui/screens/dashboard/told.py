@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from schedtop.base.units import NS_PER_S, format_ns
 from schedtop.history.view import View, ViewSettings
-from schedtop.ui.screens.dashboard.calmed import WAITS, Calmed
+from schedtop.ui.screens.dashboard.calmed import Calmed
 from schedtop.ui.screens.dashboard.done import CHECKING, Done
 from schedtop.ui.screens.dashboard.held import Held
 from schedtop.ui.screens.dashboard.helped import Helped
@@ -62,20 +62,24 @@ class Told:
         An alarm stays one, unless it is about what runs most, and names nobody else who waits.
         """
         end_ns = view.frame.end_ns
-        if verdict.relieved:
+        relieved = verdict.live.relieved
+        if relieved:
             self._helped_ns = end_ns
         if self._helped_ns is None or not 0 <= end_ns - self._helped_ns <= LEFT_ALONE_NS:
             return verdict
-        if verdict.relieved and verdict.rule == "saturated" and not WAITS.search(verdict.headline):
+        if relieved and verdict.rule == "saturated" and not verdict.late_tid:
             verdict = replace(verdict, level="notice")
+        if relieved and verdict.headline == CHECKING:
+            # It is known by now: one line says it.
+            done = replace(verdict, level="ok", headline=relieved, alternatives=())
+            return done.beside(relieved="")
         if verdict.level != "notice" or verdict.headline == CHECKING:
             return verdict
-        if verdict.relieved and verdict.rule in BY_SLOW_WAITS and 0 < load < LITTLE_LOAD:
+        if relieved and verdict.rule in BY_SLOW_WAITS and 0 < load < LITTLE_LOAD:
             taken = f"{LITTLE_LEFT} {format_ns(round(load * NS_PER_S))} of slow waits a second"
-            most = f"most of it: {verdict.headline}"
-            evidence = (most, *verdict.evidence)
-            return replace(verdict, level="ok", headline=taken, evidence=evidence, action="", command="")
+            calm = Verdict("ok", verdict.rule, taken, (f"most of it: {verdict.headline}",), live=verdict.live)
+            return calm.beside(kept="")
         if not changes(verdict.command):
             return verdict
-        possible = f"if this lasts, {verdict.action[0].lower()}{verdict.action[1:]}"
-        return replace(verdict, evidence=(*verdict.evidence, possible), action=LEAVE_IT, command="")
+        possible = f"If this lasts, {verdict.action[0].lower()}{verdict.action[1:]}"
+        return replace(verdict, alternatives=(possible, *verdict.alternatives), action=LEAVE_IT, command="")

@@ -19,12 +19,14 @@ def verdict_title(verdict: Verdict) -> str:
 
 def verdict_lines(verdict: Verdict, width: int, *, end_ns: int = 0) -> Iterable[Spans]:
     """All of it in lines of `width` cells. `end_ns`: of when it is by wall clock, as the text stands still; 0: now."""
-    if verdict.relieved:
-        yield from paragraph(
-            f"{VERDICT_LEVELS['ok'].sign} {steady(verdict.relieved)}", width, VERDICT_LEVELS["ok"].style
-        )
+    live = verdict.live
+    if live.relieved:
+        yield from paragraph(f"{VERDICT_LEVELS['ok'].sign} {steady(live.relieved)}", width, VERDICT_LEVELS["ok"].style)
         yield []
     yield from paragraph(steady(verdict.headline), width, "strong")
+    # A sentence each: beside the headline there is room for them here.
+    for told in filter(None, (live.end, live.kept)):
+        yield from paragraph(steady(told), width, "dim")
     if verdict.evidence:
         yield []
         yield [("Evidence", "key")]
@@ -40,9 +42,12 @@ def verdict_lines(verdict: Verdict, width: int, *, end_ns: int = 0) -> Iterable[
         yield from paragraph(steady(f"{reason}{rest}:" if whole else verdict.action), width)
         if whole:
             yield [("  ", "text"), (steady(verdict.command), "strong")]
-    if verdict.undo:
+    for told in verdict.alternatives:
         yield []
-        yield from paragraph(steady(f"{verdict.undo[0].upper()}{verdict.undo[1:]}"), width, "dim")
+        yield from paragraph(steady(told), width)
+    if live.undo:
+        yield []
+        yield from paragraph(steady(live.undo), width, "dim")
     yield []
     moment = f"as of {format_clock(end_ns)}, " if end_ns else ""
     rule = f"rule: {steady(verdict.rule)} · {moment}for the window and the filter shown"

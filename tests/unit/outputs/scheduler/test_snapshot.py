@@ -377,7 +377,7 @@ def test_an_interrupt_that_blocked_has_a_name_and_no_tid() -> None:
 def test_the_verdict_is_that_of_the_view() -> None:
     shown = view()
     verdict = snapshot(shown)["verdict"]
-    assert list(verdict) == ["level", "rule", "headline", "evidence", "action", "command"]
+    assert list(verdict) == ["level", "rule", "headline", "evidence", "action", "command", "alternatives"]
     assert verdict["headline"] == judge(shown).headline
     assert verdict["headline"] in to_text(shown)
 

@@ -20,7 +20,7 @@ CURE, LOOK = "echo 19 > /proc/9/autogroup", "ps -o pid,ppid,args 9"
 
 def storm(command: str, rule: str = "forks") -> Verdict:
     headline = "cat ×900/s by monitor.sh (9) take 73 % of the busy CPU time; web (7) waits 21 % of the time"
-    return Verdict("alarm", rule, headline, (), f"Do: {command}", command)
+    return Verdict("alarm", rule, headline, (), f"Do: {command}", command, late_tid=7)
 
 
 def relieved(seconds: list[tuple[str, int]], rule: str = "forks", settings: ViewSettings | None = None) -> list[str]:
@@ -31,7 +31,7 @@ def relieved(seconds: list[tuple[str, int]], rule: str = "forks", settings: View
         rows = np.concatenate((web, tasks(tid=8, run_delay_ns=500 * MS)))
         frames.append(replace(frame(tasks=rows), end_ns=second * NS_PER_S))
         view = History(HOST, frames).view(settings if settings and second == len(seconds) else ViewSettings())
-        told.append(calmed.shown(storm(command, rule), view).relieved)
+        told.append(calmed.shown(storm(command, rule), view).live.relieved)
     return told
 
 
@@ -64,6 +64,6 @@ def test_that_nobody_waits_in_the_second_of_the_command_is_no_other_task() -> No
         frames.append(
             replace(frame(tasks=tasks(tid=7, comm=b"web", run_delay_ns=delay_ms * MS)), end_ns=second * NS_PER_S)
         )
-        verdict = storm(command) if delay_ms else replace(storm(command), headline=calm)
-        told.append(calmed.shown(verdict, History(HOST, frames).view(ViewSettings())).relieved)
+        verdict = storm(command) if delay_ms else replace(storm(command), headline=calm, late_tid=0)
+        told.append(calmed.shown(verdict, History(HOST, frames).view(ViewSettings())).live.relieved)
     assert told[-1] == "web (7) waits 2 % of the time (22 % before)"

@@ -50,7 +50,7 @@ def widen(pid: int) -> str:
 
 def test_the_alarm_tells_what_undoes_its_command(sleeper: int) -> None:
     shown = Told().shown(alarm(widen(sleeper)), view(1))
-    assert (shown.evidence, shown.undo) == (("50 slow waits",), f"to undo it: taskset -cp 0 {sleeper}")
+    assert (shown.evidence, shown.live.undo) == (("50 slow waits",), f"To undo it: taskset -cp 0 {sleeper}")
     assert (shown.level, shown.command) == ("alarm", widen(sleeper))
     assert "undo" not in shown.as_json()
 
@@ -65,14 +65,14 @@ def test_once_it_is_typed_that_is_told_instead_of_the_alarm(sleeper: int) -> Non
     told, verdict, other = Told(), alarm(widen(sleeper)), alarm(f"renice -n 19 -p {os.getpid()}", "another")
     told.shown(verdict, view(1))
     subprocess.run(verdict.command.split(), check=True, stdout=subprocess.DEVNULL)
-    back, was = f"to undo the last command: taskset -cp 0 {sleeper}", "before: web is pinned"
+    back, was = f"To undo the last command: taskset -cp 0 {sleeper}", "before: web is pinned"
     for second, now in ((2, verdict), (3, other), (4, other)):
         shown = told.shown(now, view(second))
         assert (shown.level, shown.headline, shown.evidence) == ("notice", CHECKING, (was,))
-        assert (shown.undo, shown.command) == (back, "")
+        assert (shown.live.undo, shown.command) == (back, "")
     shown = told.shown(other, view(5))
-    assert (shown.headline, shown.undo) == ("another", f"to undo it: renice -n {nice()} -p {os.getpid()}")
-    assert told.shown(replace(other, action="", command=""), view(6)).undo == back
+    assert (shown.headline, shown.live.undo) == ("another", f"To undo it: renice -n {nice()} -p {os.getpid()}")
+    assert told.shown(replace(other, action="", command=""), view(6)).live.undo == back
 
 
 def test_what_is_in_order_is_told_at_once(sleeper: int) -> None:
@@ -81,8 +81,8 @@ def test_what_is_in_order_is_told_at_once(sleeper: int) -> None:
     told.shown(verdict, view(1))
     subprocess.run(verdict.command.split(), check=True, stdout=subprocess.DEVNULL)
     shown = told.shown(Verdict("ok", "calm", "All is well"), view(2))
-    assert shown.headline == "The alarm ended 1 s ago; now: All is well"
-    assert shown.undo == f"to undo the last command: taskset -cp 0 {sleeper}"
+    assert (shown.headline, shown.live.end) == ("All is well", "The alarm ended 1 s ago")
+    assert shown.live.undo == f"To undo the last command: taskset -cp 0 {sleeper}"
 
 
 def test_what_did_not_help_is_not_proposed_again(sleeper: int) -> None:
@@ -105,7 +105,7 @@ def test_a_long_window_has_waits_from_before(sleeper: int) -> None:
 def test_with_sudo_its_undo_has_it_too(sleeper: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SUDO_UID", "1000")
     shown = Told().shown(alarm(widen(sleeper)), view(1))
-    assert shown.undo == f"to undo it: sudo taskset -cp 0 {sleeper}"
+    assert shown.live.undo == f"To undo it: sudo taskset -cp 0 {sleeper}"
 
 
 def test_beside_what_has_helped_nothing_more_is_to_be_changed(sleeper: int) -> None:
@@ -120,11 +120,23 @@ def test_beside_what_has_helped_nothing_more_is_to_be_changed(sleeper: int) -> N
 
     told.shown(verdict, view(1))
     shown = later(5, "web (7) no longer waits")
-    assert shown.headline.endswith("web had the CPU")
+    assert shown.headline == "web had the CPU"
     assert (shown.action, shown.command) == (LEAVE_IT, "")
-    assert shown.evidence == (f"if this lasts, let it wait: {renice}",)
+    assert shown.alternatives == (f"If this lasts, let it wait: {renice}",)
     assert (later(6, "").command, later(305, "").command) == ("", "")
     assert later(306, "").command == renice
+
+
+def test_what_has_helped_is_told_instead_of_that_it_is_checked(sleeper: int) -> None:
+    """`✓ web waits 3 %` and `checking whether it helps` stood in one line."""
+    told, verdict = Told(), alarm(widen(sleeper))
+    told.shown(verdict, view(1))
+    subprocess.run(verdict.command.split(), check=True, stdout=subprocess.DEVNULL)
+    assert told.shown(verdict, view(2)).headline == CHECKING
+    told._reliefs = (Relieved("web (7) no longer waits"),)  # type: ignore[assignment]
+    shown = told.shown(verdict, view(3))
+    assert (shown.level, shown.headline, shown.live.relieved) == ("ok", "web (7) no longer waits", "")
+    assert shown.live.undo == f"To undo the last command: taskset -cp 0 {sleeper}"
 
 
 def test_little_that_is_left_is_told_in_one_line_that_stays() -> None:
@@ -138,6 +150,11 @@ def test_little_that_is_left_is_told_in_one_line_that_stays() -> None:
         return one.level, one.headline
 
     assert shown("mixed", 10) == ("ok", "Little is left: 80.0 ms of slow waits a second")
+    told = Told()
+    told._reliefs = (Relieved("web (7) no longer waits"),)  # type: ignore[assignment]
+    view = History(HERE, [frame(waits(10), end_ns=NS_PER_S)]).view(ViewSettings())
+    mixed = Verdict("notice", "mixed", "tasks wait", ("Evidence",), "Do it: x", "x", ("Or do that",))
+    assert told.shown(mixed, view).evidence == ("most of it: tasks wait",)
     assert shown("mixed", 20) == ("notice", "tasks wait")
     assert shown("turns", 10) == ("notice", "tasks wait")
     assert shown("mixed", 10, "alarm") == ("alarm", "tasks wait")
@@ -148,7 +165,7 @@ def test_what_runs_most_is_no_alarm_once_another_has_been_helped() -> None:
     told = Told()
     told._reliefs = (Relieved("web (7) no longer waits"),)  # type: ignore[assignment]
     alone = Verdict("alarm", "saturated", "More work than 2 CPUs can do: 2 tasks wait on average")
-    late = replace(alone, headline="crunch has 88 % of 2 CPUs; api (8) waits 20 % of the time; 2 tasks wait")
+    late = replace(alone, late_tid=8)
     assert told.shown(alone, view(1)).level == "notice"
     assert told.shown(late, view(2)).level == "alarm"
 
@@ -162,9 +179,9 @@ def test_the_way_back_is_to_what_was_before_the_first_command(sleeper: int) -> N
     told.shown(first, view(2))
     told.shown(second, view(6))
     os.setpriority(os.PRIO_PROCESS, sleeper, 19)
-    back = f"to undo the last command: renice -n {before} -p {sleeper}"
-    assert told.shown(second, view(7)).undo == back
-    assert told.shown(Verdict("ok", "calm", "All is well"), view(300)).undo == back
+    back = f"To undo the last command: renice -n {before} -p {sleeper}"
+    assert told.shown(second, view(7)).live.undo == back
+    assert told.shown(Verdict("ok", "calm", "All is well"), view(300)).live.undo == back
 
 
 def test_several_commands_are_undone_in_turn(sleeper: int) -> None:
@@ -176,7 +193,7 @@ def test_several_commands_are_undone_in_turn(sleeper: int) -> None:
         told.shown(one, view(4 * number + 2))
     ways = f"renice -n {before} -p {sleeper}; taskset -cp 0 {sleeper}"
     calm = told.shown(Verdict("ok", "calm", "All is well"), view(60))
-    assert calm.undo == f"to undo the last 2 commands, newest first: {ways}"
+    assert calm.live.undo == f"To undo the last 2 commands, newest first: {ways}"
 
 
 def nice_of(pid: int) -> int:
@@ -190,7 +207,7 @@ class Relieved:
         self._words = words
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
-        return replace(verdict, relieved=self._words)
+        return verdict.beside(relieved=self._words)
 
 
 def test_of_a_storm_that_is_calmed_the_starters_are_to_be_looked_at(sleeper: int) -> None:

@@ -14,7 +14,6 @@ from schedtop.ui.app import SchedtopApp
 from schedtop.ui.layout.presets import NOT_IN_STRIP
 from schedtop.ui.screens.dashboard.empty_panes import IDLE_NS
 from schedtop.ui.screens.dashboard.flags import PANES_OF, flagged
-from schedtop.ui.screens.dashboard.held import WAS_SO
 from schedtop.verdict.engine import RULES
 from schedtop.verdict.verdict import Verdict
 from tests.unit.panes.screen import text
@@ -117,7 +116,7 @@ async def test_a_verdict_that_blames_nothing_marks_nothing() -> None:
     assert flagged(ALARM, ())[0] == "blame"
     quota = replace(ALARM, rule="throttled")
     assert flagged(quota, ("steal",))[0] == "steal"
-    held = replace(quota, evidence=(f"{WAS_SO} 2 s ago; now: Waits are short",))
+    held = quota.beside(kept="As of 2 s ago; now: Waits are short")
     assert flagged(held, ("steal",))[0] == "", "after the quota was raised it said `!! Steal 0 %`"
 
 

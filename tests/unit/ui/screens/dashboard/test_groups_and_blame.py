@@ -195,7 +195,7 @@ def test_a_narrow_verdict_keeps_headline_and_action() -> None:
 def test_where_nothing_is_to_be_done_the_second_line_is_not_empty() -> None:
     """While it was checked whether a command had helped, 80 columns had no room for how to undo it, nor for before."""
     long = "before: " + "true takes the CPUs, " * 9
-    told = Verdict("notice", "forks", "It is in place", (long,), undo="to undo the last command: " + "for p in 1 " * 9)
+    told = Verdict("notice", "forks", "It is in place", (long,)).beside(undo="To undo it: " + "for p in 1 " * 9)
     words = "".join(part for part, _ in verdict_band(told, 78, "v")[1])
     assert words.startswith(" before: true takes") and words.rstrip().endswith("… v why")
     assert len(words) == 78
@@ -237,18 +237,21 @@ def test_a_headline_does_not_end_with_a_name_of_which_nothing_is_told() -> None:
 
 
 def test_where_there_is_little_room_the_end_of_an_alarm_is_told_without_what_is_left() -> None:
-    ended = "The alarm ended 4 s ago: slow waits take 158 ms a second (2.58 s before); now: "
-    verdict = Verdict("notice", "rule", f"{ended}task 7 waits behind task 8", (), "Do: x 8", "x 8")
+    ended, left = "The alarm ended 4 s ago", "slow waits take 158 ms a second (2.58 s before)"
+    verdict = Verdict("notice", "rule", "task 7 waits behind task 8", (), "Do: x 8", "x 8")
+    verdict = verdict.beside(ended=ended, left=left)
 
     def words(width: int) -> list[str]:
         return ["".join(part for part, _ in line).rstrip() for line in verdict_band(verdict, width)]
 
-    assert words(120)[0].startswith(f" ! NOTICE  {ended}")
+    assert words(120)[0].startswith(f" ! NOTICE  {ended}: {left}; now: ")
     assert words(60) == [" ! NOTICE  The alarm ended 4 s ago; now: task 7 waits behind", " task 8   → Do: x 8"]
 
 
 def test_what_a_command_has_helped_comes_first_and_is_no_alarm() -> None:
-    verdict = Verdict("alarm", "rule", "hogs take turns", (), "Do: x 8", "x 8", relieved="api (7) no longer waits")
+    verdict = Verdict("alarm", "rule", "hogs take turns", (), "Do: x 8", "x 8").beside(
+        relieved="api (7) no longer waits"
+    )
 
     def band(width: int) -> list[list[Span]]:
         return verdict_band(verdict, width)
@@ -263,27 +266,29 @@ def test_what_a_command_has_helped_comes_first_and_is_no_alarm() -> None:
 
 def test_beside_what_a_command_has_helped_the_end_of_the_alarm_is_not_told() -> None:
     """At 80 columns there was no room for both, and `now:` was cut off."""
-    headline = "The alarm ended 6 s ago; now: true ×1,700/s take 59 % of the busy CPU time"
+    ended, headline = "The alarm ended 6 s ago", "true ×1,700/s take 59 % of the busy CPU time"
     whole = "web (7) waits 2 % of the time (16 % before)"
-    told = Verdict("notice", "forks", headline, (), "See: x 8", "x 8", relieved=whole)
+    told = Verdict("notice", "forks", headline, (), "See: x 8", "x 8").beside(ended=ended, relieved=whole)
     for width, relief in ((160, whole), (80, "web (7) waits 2 % (16 % before)"), (58, "web (7) waits 2 %")):
         assert verdict_band(told, width)[0][0] == (f" ✓ {relief} ", "live")
         words = "".join(part for line in verdict_band(told, width) for part, _ in line)
         assert "The alarm ended" not in words and "true ×1,700/s take 59 %" in words
-    words = "".join(part for part, _ in verdict_band(replace(told, relieved=""), 160)[0])
-    assert words.startswith(f" ! NOTICE  {headline}")
+    words = "".join(part for part, _ in verdict_band(told.beside(relieved=""), 160)[0])
+    assert words.startswith(f" ! NOTICE  {ended}; now: {headline}")
 
 
 def test_before_an_alarm_on_a_narrow_screen_what_has_helped_is_short() -> None:
     """`More work than 2 CPUs …` was all that was left of the alarm."""
     whole = "web (7) waits 2 % of the time (16 % before)"
-    told = Verdict("alarm", "saturated", "More work than 2 CPUs can do", (), "See: x 8", "x 8", relieved=whole)
+    told = Verdict("alarm", "saturated", "More work than 2 CPUs can do", (), "See: x 8", "x 8").beside(relieved=whole)
     for width, relief in ((160, whole), (80, "web (7) waits 2 %")):
         assert verdict_band(told, width)[0][0] == (f" ✓ {relief} ", "live")
 
 
 def test_the_verdict_does_not_steer_the_terminal() -> None:
-    hostile = Verdict("notice", "rule", "\x1b[31mred", ("\u202e",), "日本語", relieved="\x1b")
+    hostile = Verdict("notice", "rule", "\x1b[31mred", ("\u202e",), "日本語").beside(
+        relieved="\x1b", ended="\x1b", kept="\x1b"
+    )
     for width in range(13, 60):
         for line in verdict_band(hostile, width, "v"):
             assert all(part.isprintable() for part, _ in line)

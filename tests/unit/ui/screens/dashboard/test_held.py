@@ -27,6 +27,8 @@ OK, NOTICE, ALARM, UNKNOWN = (
 )
 SETTINGS = ViewSettings()
 
+LEFT = "slow waits take 250 ms a second (520 ms before)"
+
 
 def shown(*verdicts: Verdict, settings: ViewSettings = SETTINGS) -> list[Verdict]:
     """What is shown of one verdict a second."""
@@ -44,15 +46,15 @@ def test_what_is_milder_is_shown_when_it_stays() -> None:
     found = shown(ALARM, *[NOTICE] * (seconds + 2))
     assert [one.level for one in found] == ["alarm"] * (seconds + 1) + ["notice", "notice"]
     assert [one.headline for one in found[: seconds + 1]] == [ALARM.headline] * (seconds + 1)
-    assert found[2].evidence == ("this was so until 2 s ago; now: It waits a little", "evidence")
-    assert found[-1] == replace(NOTICE, headline="The alarm ended 5 s ago; now: It waits a little")
+    assert found[2] == ALARM.beside(kept="As of 2 s ago; now: It waits a little")
+    assert found[-1] == NOTICE.beside(ended="The alarm ended 5 s ago")
 
 
 def test_the_end_of_an_alarm_is_told_for_half_a_minute() -> None:
     found = shown(ALARM, *[OK] * 33)
-    assert found[4].headline == "The alarm ended 4 s ago; now: Nothing waits"
-    assert found[5].headline == "The alarm ended 5 s ago; now: Nothing waits"
-    assert [one.headline for one in found[30:32]] == ["The alarm ended 30 s ago; now: Nothing waits", "Nothing waits"]
+    assert found[4] == OK.beside(ended="The alarm ended 4 s ago")
+    assert found[5] == OK.beside(ended="The alarm ended 5 s ago")
+    assert found[30:32] == [OK.beside(ended="The alarm ended 30 s ago"), OK]
     assert shown(NOTICE, *[OK] * 5)[-1] == OK, "there was no alarm"
     assert shown(ALARM, *[UNKNOWN] * 5)[-1] == UNKNOWN, "it is not known whether it ended"
     # While the time stood still it was not seen.
@@ -75,45 +77,48 @@ def test_the_end_of_a_notice_that_lasted_is_told() -> None:
     lasting = LASTING_NS // NS_PER_S + 1
     found = shown(*[NOTICE] * lasting, *[OK] * 32)
     assert found[lasting + 2].headline == NOTICE.headline, "it is held"
-    assert found[lasting + 3].headline == "The notice ended 4 s ago; now: Nothing waits"
-    assert [one.headline for one in found[lasting + 29 : lasting + 31]] == [
-        "The notice ended 30 s ago; now: Nothing waits",
-        "Nothing waits",
-    ]
+    assert found[lasting + 3] == OK.beside(ended="The notice ended 4 s ago")
+    assert found[lasting + 29 : lasting + 31] == [OK.beside(ended="The notice ended 30 s ago"), OK]
     assert shown(*[NOTICE] * (lasting - 1), *[OK] * 5)[-1] == OK, "it came and went by itself"
-    assert shown(*[NOTICE] * lasting, ALARM, *[OK] * 5)[-1].headline.startswith("The alarm ended 5 s ago")
+    assert shown(*[NOTICE] * lasting, ALARM, *[OK] * 5)[-1].live.end == "The alarm ended 5 s ago"
     assert shown(*[NOTICE] * lasting, *[UNKNOWN] * 5)[-1] == UNKNOWN
 
 
 def test_the_end_of_an_alarm_tells_what_is_left_of_the_slow_waits() -> None:
     held = Held()
-    headlines = [
-        held.shown(one, number * NS_PER_S, SETTINGS, load).headline
+    found = [
+        held.shown(one, number * NS_PER_S, SETTINGS, load)
         for number, (one, load) in enumerate([(ALARM, 1.38), (ALARM, 0.2), *[(NOTICE, 0.0121)] * 4, (OK, 0.0)])
     ]
-    assert headlines[1] == ALARM.headline
-    assert headlines[5] == (
-        "The alarm ended 4 s ago: slow waits take 12.1 ms a second (1.38 s before); now: It waits a little"
-    )
-    assert held.shown(NOTICE, 7 * NS_PER_S, SETTINGS, 1.3).headline.startswith("The alarm ended 6 s ago; now: "), (
-        "a storm goes on behind all others"
-    )
+    assert found[1] == ALARM
+    assert found[5].headline == "It waits a little"
+    assert found[5].live.end == "The alarm ended 4 s ago: slow waits take 12.1 ms a second (1.38 s before)"
+    behind = held.shown(replace(NOTICE, rule="forks"), 7 * NS_PER_S, SETTINGS, 1.3)
+    assert behind.live.end == "The alarm ended 6 s ago", "a storm goes on behind all others"
     # An alarm much later is another one.
     held.shown(ALARM, 60 * NS_PER_S, SETTINGS, 0.5)
-    told = held.shown(OK, 64 * NS_PER_S, SETTINGS, 0.0).headline
-    assert told == "The alarm ended 4 s ago: no slow waits (500 ms before); now: Nothing waits"
+    told = held.shown(OK, 64 * NS_PER_S, SETTINGS, 0.0)
+    assert told == OK.beside(ended="The alarm ended 4 s ago", left="no slow waits (500 ms before)")
 
 
-def test_one_that_is_just_large_enough_has_not_ended_soon() -> None:
+def test_one_that_is_just_large_enough_stays() -> None:
     """Waits of half a second in each second were an alarm, and `The alarm ended 3 s ago`, and an alarm again."""
     held = Held()
-    loads = (0.52, 0.49, 0.49, 0.49, 0.49, 0.49, 0.49)
-    verdicts = [ALARM, *[NOTICE] * 6]
-    found = [
-        held.shown(one, number * NS_PER_S, SETTINGS, load).headline
-        for number, (one, load) in enumerate(zip(verdicts, loads, strict=True))
-    ]
-    assert found[3:6] == [ALARM.headline, NOTICE.headline, "The alarm ended 5 s ago; now: It waits a little"]
+
+    def found(start: int, verdict: Verdict, load: float) -> list[Verdict]:
+        return [held.shown(verdict, second * NS_PER_S, SETTINGS, load) for second in range(start, start + 40)]
+
+    assert held.shown(ALARM, 0, SETTINGS, 0.52) == ALARM
+    assert found(1, NOTICE, 0.49) == [replace(NOTICE, level="alarm")] * 40
+    assert found(41, NOTICE, 0.25)[5] == NOTICE.beside(ended="The alarm ended 6 s ago", left=LEFT)
+    # Another command, or cause, is about something else.
+    held.shown(ALARM, 100 * NS_PER_S, SETTINGS, 0.52)
+    assert found(101, replace(NOTICE, command="renice 1"), 0.49)[5].level == "notice"
+    held.shown(ALARM, 200 * NS_PER_S, SETTINGS, 0.52)
+    assert found(201, replace(NOTICE, rule="turns"), 0.49)[5].level == "notice"
+    held.shown(ALARM, 300 * NS_PER_S, SETTINGS, 0.52)
+    filtered = replace(SETTINGS, filter=Filter.parse("web"))
+    assert held.shown(NOTICE, 301 * NS_PER_S, filtered, 0.49) == NOTICE
 
 
 def test_one_that_comes_and_goes_stays() -> None:

@@ -29,16 +29,16 @@ def view(second: int, delay_ms: int) -> View:
 def test_with_another_filter_and_once_it_waits_again_nothing_is_told() -> None:
     helped = Helped()
     helped.shown(pinned(7), view(1, 300))
-    assert helped.shown(pinned(8), view(2, 3)).relieved == "api (7) no longer waits"
+    assert helped.shown(pinned(8), view(2, 3)).live.relieved == "api (7) no longer waits"
     other = replace(view(3, 3), settings=ViewSettings(filter=Filter.parse("comm:web")))
-    assert helped.shown(pinned(8), other).relieved == ""
+    assert helped.shown(pinned(8), other).live.relieved == ""
     helped = Helped()
     helped.shown(pinned(7), view(1, 300))
     helped.shown(pinned(8), view(2, 3))
-    assert helped.shown(pinned(7), view(3, 300)).relieved == ""
+    assert helped.shown(pinned(7), view(3, 300)).live.relieved == ""
     helped = Helped()
     helped.shown(replace(pinned(7), rule="interrupts"), view(1, 3))
-    assert helped.shown(pinned(8), view(2, 3)).relieved == "", "it did not wait"
+    assert helped.shown(pinned(8), view(2, 3)).live.relieved == "", "it did not wait"
 
 
 def test_a_task_that_has_ended_was_not_helped() -> None:
@@ -46,7 +46,7 @@ def test_a_task_that_has_ended_was_not_helped() -> None:
     helped.shown(pinned(7), view(1, 300))
     gone = view(2, 3)
     gone.series[-1].tasks["ended"] = 1
-    assert helped.shown(pinned(8), gone).relieved == ""
+    assert helped.shown(pinned(8), gone).live.relieved == ""
 
 
 def test_a_kernel_thread_was_not_helped() -> None:
@@ -54,12 +54,12 @@ def test_a_kernel_thread_was_not_helped() -> None:
     helped.shown(pinned(7), view(1, 300))
     of_kernel = view(2, 3)
     of_kernel.series[-1].tasks["parent_tgid"] = 2
-    assert helped.shown(pinned(8), of_kernel).relieved == ""
+    assert helped.shown(pinned(8), of_kernel).live.relieved == ""
 
 
 def relieved(*seconds: tuple[Verdict, int]) -> list[str]:
     helped = Helped()
-    return [helped.shown(one, view(number, delay)).relieved for number, (one, delay) in enumerate(seconds, 1)]
+    return [helped.shown(one, view(number, delay)).live.relieved for number, (one, delay) in enumerate(seconds, 1)]
 
 
 def test_a_task_that_was_to_be_moved_and_waits_no_longer() -> None:
@@ -100,11 +100,11 @@ def test_a_process_whose_threads_were_to_be_moved_and_wait_no_longer() -> None:
     both = Verdict("alarm", "pinned", "hogs take turns", (), f"Widen the affinity: {command}", command)
     helped = Helped()
     helped.shown(both, of_process(1, 200, 250))
-    assert helped.shown(pinned(8), of_process(2, 200, 3)).relieved == "", "one of them still waits"
-    assert helped.shown(pinned(8), of_process(3, 30, 60)).relieved == "api (8) waits 9 % of the time (45 % before)"
+    assert helped.shown(pinned(8), of_process(2, 200, 3)).live.relieved == "", "one of them still waits"
+    assert helped.shown(pinned(8), of_process(3, 30, 60)).live.relieved == "api (8) waits 9 % of the time (45 % before)"
     helped = Helped()
     helped.shown(both, of_process(1, 200, 250))
-    assert helped.shown(pinned(8), of_process(2, 2, 3)).relieved == "api (8) no longer waits"
+    assert helped.shown(pinned(8), of_process(2, 2, 3)).live.relieved == "api (8) no longer waits"
 
 
 def test_what_is_compared_is_before_the_second_of_the_command() -> None:

@@ -27,7 +27,8 @@ def view(second: int, throttled: int, group: int = 7, settings: ViewSettings | N
 def relieved(*seconds: tuple[Verdict, int]) -> list[str]:
     raised = Raised()
     return [
-        raised.shown(verdict, view(second, throttled)).relieved for second, (verdict, throttled) in enumerate(seconds)
+        raised.shown(verdict, view(second, throttled)).live.relieved
+        for second, (verdict, throttled) in enumerate(seconds)
     ]
 
 
@@ -42,20 +43,20 @@ def test_once_it_throttles_again_nothing_is_told() -> None:
 def test_only_the_group_of_the_command_counts() -> None:
     raised = Raised()
     raised.shown(RAISE, view(1, 4))
-    assert raised.shown(OTHER, view(2, 0, group=8)).relieved == ""
-    assert raised.shown(OTHER, view(2, 0, group=9)).relieved == ""
+    assert raised.shown(OTHER, view(2, 0, group=8)).live.relieved == ""
+    assert raised.shown(OTHER, view(2, 0, group=9)).live.relieved == ""
 
 
 def test_it_is_asked_and_told_for_a_while() -> None:
     raised = Raised()
     raised.shown(RAISE, view(1, 4))
-    assert raised.shown(OTHER, view(7, 0)).relieved == ""
+    assert raised.shown(OTHER, view(7, 0)).live.relieved == ""
     raised.shown(RAISE, view(10, 4))
-    assert raised.shown(OTHER, view(11, 0)).relieved == RAISED
-    assert raised.shown(OTHER, view(42, 0)).relieved == ""
+    assert raised.shown(OTHER, view(11, 0)).live.relieved == RAISED
+    assert raised.shown(OTHER, view(42, 0)).live.relieved == ""
 
 
 def test_with_another_filter_nothing_is_told() -> None:
     raised = Raised()
     raised.shown(RAISE, view(1, 4))
-    assert raised.shown(OTHER, view(2, 0, settings=ViewSettings(filter=Filter.parse("comm:web")))).relieved == ""
+    assert raised.shown(OTHER, view(2, 0, settings=ViewSettings(filter=Filter.parse("comm:web")))).live.relieved == ""

@@ -1,0 +1,41 @@
+"""The verdict in full, as `v` shows it."""
+
+from __future__ import annotations
+
+from schedtop.ui.screens.dashboard.verdict_text import verdict_lines
+from schedtop.verdict.verdict import Verdict
+from schedtop.widgets.strips import spans_width
+
+VERDICT = Verdict(
+    "alarm", "pinned", "web is pinned", ("50 slow waits",), "Widen it: taskset 7", "taskset 7", ("Or leave it",)
+)
+
+
+def text(verdict: Verdict, width: int = 76) -> list[str]:
+    lines = [list(line) for line in verdict_lines(verdict, width)]
+    assert all(spans_width(line) <= width for line in lines)
+    return ["".join(part for part, _ in line).rstrip() for line in lines]
+
+
+def test_what_can_be_done_instead_is_below_what_to_do() -> None:
+    assert text(VERDICT)[:-1] == [
+        *("web is pinned", "", "Evidence", "· 50 slow waits", ""),
+        *("What to do", "Widen it:", "  taskset 7", "", "Or leave it", ""),
+    ]
+
+
+def test_what_is_told_beside_a_live_verdict_has_lines_of_its_own() -> None:
+    live = VERDICT.beside(
+        ended="The alarm ended 4 s ago",
+        left="no slow waits (1 s before)",
+        kept="As of 2 s ago; now: web waits a little",
+        relieved="api (8) no longer waits",
+        undo="To undo it: taskset 8",
+    )
+    lines = text(live)
+    assert lines[:5] == [
+        *("✓ api (8) no longer waits", "", "web is pinned"),
+        *("The alarm ended 4 s ago: no slow waits (1 s before)", "As of 2 s ago; now: web waits a little"),
+    ]
+    assert lines[-4:-1] == ["", "To undo it: taskset 8", ""]
+    text(live, 20)
