@@ -164,7 +164,7 @@ def verdict_on(recording: Path, scene: RulesScene, span: tuple[int, int]) -> Ver
 
 
 def told(verdict: Verdict) -> str:
-    """A verdict as the page shows it: the two lines of the header, at any width, the evidence, and what else can be done."""
+    """A verdict as the page shows it: the lines of the header, at any width, the evidence, what else can be done."""
     action = f"→ {verdict.action}" if verdict.action else ""
     evidence = [f"  · {item}" for item in verdict.evidence]
     also = [f"  {item}" for item in verdict.alternatives]
