@@ -13,9 +13,9 @@ from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
+from schedtop.ui.screens.dashboard.live.told import Told
 from schedtop.ui.screens.dashboard.scripts import with_script
 from schedtop.ui.screens.dashboard.timeline import Timeline
-from schedtop.ui.screens.dashboard.told import Told
 from schedtop.verdict.engine import verdict_on, with_end
 from schedtop.verdict.facts import Facts, gather
 from schedtop.verdict.limits import FIRST_VERDICT_NS

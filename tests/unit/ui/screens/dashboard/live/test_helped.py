@@ -10,7 +10,7 @@ from schedtop.base.units import NS_PER_S
 from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.filters import Filter
-from schedtop.ui.screens.dashboard.helped import Helped
+from schedtop.ui.screens.dashboard.live.helped import Helped
 from schedtop.verdict.verdict import Verdict
 from tests.unit.verdict.frames import HOST, MS, frame, tasks
 

@@ -12,9 +12,9 @@ import pytest
 from schedtop.base.units import NS_PER_S
 from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
-from schedtop.ui.screens.dashboard.done import CHECKING
-from schedtop.ui.screens.dashboard.told import LEAVE_IT, Told
-from schedtop.ui.screens.dashboard.undo import undo
+from schedtop.ui.screens.dashboard.live.done import CHECKING
+from schedtop.ui.screens.dashboard.live.told import LEAVE_IT, Told
+from schedtop.ui.screens.dashboard.live.undo import undo
 from schedtop.verdict.verdict import Verdict
 from tests.unit.verdict.frames import HOST, MS, frame, tasks, waits
 

@@ -9,7 +9,7 @@ from schedtop.history.view import View, ViewSettings
 from schedtop.model.containers import cgroup_label
 from schedtop.quota.command import quota_command
 from schedtop.ui.screens.dashboard.flags import OF_QUOTAS
-from schedtop.ui.screens.dashboard.held import TOLD_NS
+from schedtop.ui.screens.dashboard.live.held import TOLD_NS
 from schedtop.verdict.verdict import Verdict
 
 ASKED_NS = 5 * NS_PER_S

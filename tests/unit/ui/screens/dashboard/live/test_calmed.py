@@ -11,7 +11,7 @@ from schedtop.base.units import NS_PER_S
 from schedtop.history.history import History
 from schedtop.history.view import ViewSettings
 from schedtop.model.filters import Filter
-from schedtop.ui.screens.dashboard.calmed import Calmed
+from schedtop.ui.screens.dashboard.live.calmed import Calmed
 from schedtop.verdict.verdict import Verdict
 from tests.unit.verdict.frames import HOST, MS, frame, tasks
 

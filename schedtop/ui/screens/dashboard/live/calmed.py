@@ -8,10 +8,10 @@ from dataclasses import replace
 from schedtop.base.units import NS_PER_S
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
-from schedtop.ui.screens.dashboard.done import CHECKING
-from schedtop.ui.screens.dashboard.held import MUCH_LESS, TOLD_NS
-from schedtop.ui.screens.dashboard.helped import LEVELS, less_words, rows_of
-from schedtop.ui.screens.dashboard.undo import changes
+from schedtop.ui.screens.dashboard.live.done import CHECKING
+from schedtop.ui.screens.dashboard.live.held import MUCH_LESS, TOLD_NS
+from schedtop.ui.screens.dashboard.live.helped import LEVELS, less_words, rows_of
+from schedtop.ui.screens.dashboard.live.undo import changes
 from schedtop.verdict.parts import waiters
 from schedtop.verdict.verdict import Verdict
 from schedtop.verdict.words import LOOK

@@ -11,7 +11,7 @@ from schedtop.base.units import NS_PER_S
 from schedtop.history.view import ViewSettings
 from schedtop.model.filters import Filter
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
-from schedtop.ui.screens.dashboard.held import HELD_NS, LASTING_NS, Held
+from schedtop.ui.screens.dashboard.live.held import HELD_NS, LASTING_NS, Held
 from schedtop.ui.screens.dashboard.shown import Shown
 from schedtop.verdict.verdict import Verdict
 from schedtop.verdict.words import OVER

@@ -8,7 +8,7 @@ from schedtop.base.units import NS_PER_S
 from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.filters import Filter
-from schedtop.ui.screens.dashboard.raised import Raised
+from schedtop.ui.screens.dashboard.live.raised import Raised
 from schedtop.verdict.verdict import Verdict
 from tests.unit.verdict.frames import GROUPS, HOST, frame, quota
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from schedtop.base.units import NS_PER_S
 from schedtop.history.view import View
-from schedtop.ui.screens.dashboard.held import TOLD_NS
-from schedtop.ui.screens.dashboard.helped import LEVELS
-from schedtop.ui.screens.dashboard.undo import look_again, undo
+from schedtop.ui.screens.dashboard.live.held import TOLD_NS
+from schedtop.ui.screens.dashboard.live.helped import LEVELS
+from schedtop.ui.screens.dashboard.live.undo import look_again, undo
 from schedtop.verdict.verdict import Verdict
 from schedtop.verdict.words import LOOKED_BACK, OVER
 

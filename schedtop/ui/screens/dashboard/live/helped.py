@@ -12,7 +12,7 @@ from schedtop.base.units import NS_PER_S
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
 from schedtop.model.rows import KTHREADD_TGID, Rows, rows_where
-from schedtop.ui.screens.dashboard.held import TOLD_NS
+from schedtop.ui.screens.dashboard.live.held import TOLD_NS
 from schedtop.verdict.limits import WAITS_SHARE
 from schedtop.verdict.parts import Part, waiters
 from schedtop.verdict.phrases import percent

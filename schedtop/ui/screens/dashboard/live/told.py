@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from schedtop.base.units import NS_PER_S, format_ns
 from schedtop.history.view import View, ViewSettings
-from schedtop.ui.screens.dashboard.calmed import Calmed
-from schedtop.ui.screens.dashboard.done import CHECKING, Done
-from schedtop.ui.screens.dashboard.held import Held
-from schedtop.ui.screens.dashboard.helped import Helped
-from schedtop.ui.screens.dashboard.raised import Raised
-from schedtop.ui.screens.dashboard.undo import changes
+from schedtop.ui.screens.dashboard.live.calmed import Calmed
+from schedtop.ui.screens.dashboard.live.done import CHECKING, Done
+from schedtop.ui.screens.dashboard.live.held import Held
+from schedtop.ui.screens.dashboard.live.helped import Helped
+from schedtop.ui.screens.dashboard.live.raised import Raised
+from schedtop.ui.screens.dashboard.live.undo import changes
 from schedtop.verdict.limits import LITTLE_LOAD
 from schedtop.verdict.slow import slow_load
 from schedtop.verdict.verdict import Verdict
