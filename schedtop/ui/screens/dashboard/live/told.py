@@ -38,6 +38,7 @@ class Told:
         self._reliefs = (Helped(), Calmed(), Raised())
         self._settings: ViewSettings | None = None
         self._helped_ns: int | None = None
+        self._last = (-1, Verdict("", "", ""))
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
         """What to show of a View of which this is the verdict."""
@@ -50,11 +51,16 @@ class Told:
         verdict = self._done.shown(self._held.shown(verdict, view.frame.end_ns, view.settings, load), view)
         for relief in self._reliefs:
             verdict = relief.shown(verdict, view)
-        return self._done.with_undo(self._calmer(verdict, view, load), view)
+        told = self._done.with_undo(self._calmer(verdict, view, load), view)
+        self._last = (view.frame.end_ns, told)
+        return told
 
-    def forget(self) -> None:
-        """The time stands still."""
+    def frozen(self, verdict: Verdict, view: View) -> Verdict:
+        """What to show where the time stands still: of the moment that was told last what was told of it."""
         self._held.forget()
+        end_ns, told = self._last
+        is_it = end_ns == view.frame.end_ns and self._settings == replace(view.settings, selected_task=None)
+        return told if is_it else verdict
 
     def _calmer(self, verdict: Verdict, view: View, load: float) -> Verdict:
         """After a command has helped: what is left, without the command that would change more at once.

@@ -139,6 +139,17 @@ def test_what_has_helped_is_told_instead_of_that_it_is_checked(sleeper: int) -> 
     assert shown.live.undo == f"To undo the last command: taskset -cp 0 {sleeper}"
 
 
+def test_the_moment_that_was_told_last_stays_so_when_it_is_frozen(sleeper: int) -> None:
+    """The same moment told to leave it, and frozen to change what had just been helped."""
+    told, verdict = Told(), alarm(widen(sleeper))
+    told.shown(verdict, view(1))
+    subprocess.run(verdict.command.split(), check=True, stdout=subprocess.DEVNULL)
+    shown = told.shown(verdict, view(2))
+    assert told.frozen(verdict, view(2)) == shown != verdict
+    assert told.frozen(verdict, view(1)) == verdict, "another moment"
+    assert told.frozen(verdict, view(2, ViewSettings(window_ns=60 * NS_PER_S))) == verdict, "another window"
+
+
 def test_little_that_is_left_is_told_in_one_line_that_stays() -> None:
     """Waits of 5 ms were another notice each second, of `Mixed causes` and of pairs of tasks."""
 
