@@ -21,6 +21,7 @@ from schedtop.base.units import (
     format_ns,
     format_ratio,
     format_round_ns,
+    format_whole_s,
 )
 from schedtop.history.view import View
 from schedtop.model.counts import Loss, Overhead
@@ -194,7 +195,7 @@ class HeaderPane(Canvas, can_focus=False):
         if self.player:
             return [self.player]
         if view.frozen:
-            behind = f" {format_ns(view.age_ns)} behind" if view.age_ns else ""
+            behind = f" {format_whole_s(view.age_ns)} behind" if view.age_ns else ""
             return [(f" FROZEN{behind} ", "frozen")]
         return [(" ENDED ", "frozen")] if self.ended else [("● LIVE", "live")]
 
@@ -283,7 +284,7 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     why: list[Span] = [(f" {why_key} why ", plain if banded else "dim")] if why_key and verdict.evidence else []
     action = f"→ {steady(verdict.action)}" if verdict.action else ""
     typed = steady(verdict.command)
-    command = f"→ {typed}" if typed else action if width >= WHOLE_ACTION else ""
+    command = _short_action(action, typed) if typed else action if width >= WHOLE_ACTION else ""
     # What names the same command again can wait for the verdict in full.
     said = [item for item in verdict.evidence if not verdict.command or verdict.command not in item]
     # Where nothing is to be typed, the way back comes first.
@@ -299,6 +300,9 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     elif action and evidence and not (banded and typed) and width_of(headline) + width_of(action) + 3 <= room:
         first, action = f"{headline}   {action}", ""
     below = "   ".join(filter(None, (rest, action)))
+    if typed and width_of(below) > width - 1:
+        action = _without_asides(action, typed)
+        below = "   ".join(filter(None, (rest, action)))
     if command and width_of(below) > width - 1:
         below = "   ".join(filter(None, (rest, command)))
         if rest and width_of(below) > width - 1:
@@ -336,6 +340,22 @@ def _fitting(verdict: Verdict, room: int, *, relieved: bool) -> str:
     for long, short in _SHORTER:
         headlines.append(long.sub(short, headlines[-1]))
     return next((headline for headline in headlines if width_of(headline) <= room), headlines[-1])
+
+
+_LOOK_CLOSER = "; to look closer: "
+
+
+def _short_action(action: str, typed: str) -> str:
+    """The command of an action alone; or, where that only looks, what to do instead of it."""
+    if action.endswith(f"{_LOOK_CLOSER}{typed}"):
+        return action.removesuffix(f"{_LOOK_CLOSER}{typed}")
+    return f"→ {typed}"
+
+
+def _without_asides(action: str, typed: str) -> str:
+    """An action without what stands in parentheses beside the command."""
+    reason, found, rest = action.partition(f": {typed}")
+    return f"{_PARENTHESES.sub('', reason)}{found}{rest}"
 
 
 def _relief(verdict: Verdict, room: int) -> str:

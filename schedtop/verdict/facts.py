@@ -24,6 +24,7 @@ from schedtop.verdict.limits import (
     DELAYED_SHARE,
     LITTLE_LOAD,
     MISSING_SHARE,
+    ONE_ALARM_LOAD,
     PRESSURE_NOTICE,
     PRESSURE_SPAN_NS,
     STEAL_NOTICE,
@@ -85,7 +86,16 @@ class Facts:
     def level(self) -> str:
         """How bad the slow waits are, or all waits where no single one is known; without tasks that asked to wait."""
         load = self.slow.urgent_load if self.sums is None else self.waiting
-        return "alarm" if load >= (CHOSEN_ALARM_LOAD if self.names_tasks else ALARM_LOAD) else "notice"
+        is_alarm = load >= (CHOSEN_ALARM_LOAD if self.names_tasks else ALARM_LOAD) or self._is_one_late(load)
+        return "alarm" if is_alarm else "notice"
+
+    def _is_one_late(self, load: float) -> bool:
+        """Whether one task alone makes so much of this load that it is an alarm."""
+        if self.sums is not None or load < ONE_ALARM_LOAD:
+            return False
+        rows = urgent(self.slow, self.frame.interval_ns).rows
+        times = np.bincount(np.unique(rows["tid"], return_inverse=True)[1], rows["wait_ns"])
+        return bool(times.max(initial=0) >= ONE_ALARM_LOAD * self.frame.interval_ns)
 
     @property
     def mostly_seen(self) -> bool:

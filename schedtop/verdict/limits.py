@@ -17,6 +17,7 @@ CLOCK_NS = 20 * NS_PER_MS  # two steps of /proc/stat: no contradiction yet
 
 # How much waiting there is
 ALARM_LOAD = 0.5  # half a task that always waits: a CPU's worth of work is late half of the time
+ONE_ALARM_LOAD = 0.4  # of one task alone: a service that is late for so much of the time is down
 CHOSEN_ALARM_LOAD = 0.2  # of tasks that somebody asks about: one that is late for a fifth of the time
 QUIET_NS = 100_000  # waits up to here are the price of a switch: of longer ones the kernel side keeps the blockers
 STARVED_NS = NS_PER_S  # longer than any slice or period, and when real-time tasks must let others run

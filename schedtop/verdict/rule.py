@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from schedtop.verdict.facts import Facts
-from schedtop.verdict.verdict import Verdict
+from schedtop.verdict.verdict import NOT_LATE, Late, Verdict
 
 BY_LOAD = "by load"
 """A level that depends on how much waiting there is."""
@@ -16,8 +16,8 @@ BY_LOAD = "by load"
 class Finding:
     """What a rule found: a Verdict without the rule's id. `level` only where it is not that of the rule.
 
-    `command`: the part of `action` that can be typed; `alternatives`: what else can be done; `late_tid`: the task of
-    which the headline says for how much of the time it waits, 0: of none.
+    `command`: the part of `action` that can be typed; `alternatives`: what else can be done; `late`: the task of
+    which the headline says for how much of the time it waits.
     """
 
     headline: str
@@ -26,7 +26,7 @@ class Finding:
     command: str = ""
     level: str = ""
     alternatives: tuple[str, ...] = ()
-    late_tid: int = 0
+    late: Late = NOT_LATE
 
 
 Check = Callable[[Facts], Finding | None]
@@ -53,5 +53,5 @@ class Rule:
         if found is None:
             return None
         level = found.level or (facts.level if self.level == BY_LOAD else self.level)
-        told = (found.headline, found.evidence, found.action, found.command, found.alternatives, found.late_tid)
+        told = (found.headline, found.evidence, found.action, found.command, found.alternatives, found.late)
         return Verdict(level, self.id, *told)

@@ -30,7 +30,17 @@ class Live:
         return ": ".join(filter(None, (self.ended, self.left)))
 
 
-_FOR_THE_SCREEN = ("late_tid", "live")
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A task that is late, by its number (0: none), and the words on it, which are a clause of the headline."""
+
+    tid: int = 0
+    words: str = ""
+
+
+NOT_LATE = Late()
+
+_FOR_THE_SCREEN = ("late", "live")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +49,8 @@ class Verdict:
 
     `level`: `ok`, `notice`, `alarm`, `unknown` (it cannot be told), or `measuring` (a live screen has too little data
     yet); `rule`: the id of the rule, see docs/blame.md; `command`: the part of `action` that can be typed, if any can;
-    `alternatives`: what else can be done, a sentence each; `late_tid`: the task of which the headline says
-    for how much of the time it waits, 0: of none.
+    `alternatives`: what else can be done, a sentence each; `late`: the task of which the headline says for
+    how much of the time it waits.
     """
 
     level: str
@@ -50,7 +60,7 @@ class Verdict:
     action: str = ""
     command: str = ""
     alternatives: tuple[str, ...] = ()
-    late_tid: int = 0
+    late: Late = NOT_LATE
     live: Live = Live()
 
     def beside(self, **told: str) -> Verdict:

@@ -126,7 +126,7 @@ def context_words(f: Facts, *said: str) -> tuple[str, ...]:
         parts.append(f"short-lived: {found.words} took {percent(found.named_share)} of the busy time")
     parts += _behind_words(f)
     if f.slow.left_out:
-        parts.append(f"left out: the waits of {counted(f.slow.left_out, 'task')} that asked to wait (nice)")
+        parts.append(f"not counted: the waits of {counted(f.slow.left_out, 'task')} of lower priority (nice)")
     if f.queues_unknown:
         parts.append(f.queues_unknown)
     if 0 < f.missing <= MISSING_SHARE:

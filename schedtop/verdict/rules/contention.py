@@ -12,6 +12,7 @@ from schedtop.verdict.limits import MAIN_SHARE, NOTABLE_SHARE, STORM_VICTIMS
 from schedtop.verdict.parts import Part, blockers_of, main_blocker, on_worst_cpu, victims_of, waiters, wakers_of
 from schedtop.verdict.phrases import counted, percent, verb
 from schedtop.verdict.rule import Finding
+from schedtop.verdict.verdict import NOT_LATE, Late
 from schedtop.verdict.words import (
     LIST_RUNNERS,
     UNLOAD_SCHED_EXT,
@@ -111,20 +112,21 @@ def _saturated(f: Facts, longest: str, evidence: tuple[str, ...], last: tuple[st
     average = f"on average{f', {longest}' if longest else f' over {format_ns(f.frame.interval_ns)}'}"
     most = _biggest(f)
     late = most.late if most.words and not f.chosen else None
+    told_late = Late(late.tid, waits_words(f, late)) if late else NOT_LATE
     if f.chosen:
         part = f"{percent(most.share)} of it with {most.words}" if most.words else "more work than CPUs"
         headline = f"{_chosen_words(f)}: {busy}, {part}{most.beside}"
     else:
         part = f", {percent(most.share)} of it is {most.words}" if most.words else ""
-        if late:
-            headline = f"{most.words} uses {percent(most.share)} of {cpus}; {waits_words(f, late)}; "
+        if told_late.tid:
+            headline = f"{most.words} uses {percent(most.share)} of {cpus}; {told_late.words}; "
         else:
             headline = f"More work than {cpus} can do{part}: "
         headline += f"{tasks} {average}{most.beside}"
     hidden = () if f.chosen or f.sums else hidden_words(f, victims_of(f.slow.of(Explanation.QUEUEING)))
     known = () if f.chosen else (busy,)
     told = (*most.evidence, *known, *evidence, *context_words(f, *most.said), *last)
-    return Finding(headline, told, *most.action, alternatives=hidden, late_tid=late.tid if late else 0)
+    return Finding(headline, told, *most.action, alternatives=hidden, late=told_late)
 
 
 @dataclass(frozen=True, slots=True)

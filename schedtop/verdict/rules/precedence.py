@@ -46,6 +46,7 @@ def behind_rt(f: Facts) -> Finding | None:
     waits = f"{_share_of_waits(rows, top)} of {verb(len(victims), 'its', 'their')} waits, {up_to_words(rows)}"
     headline = f"{top.words}, real-time, keeps {whom} from CPU {cpu} for {waits}{left}"
     action, command = _ordinary_words(f, top, cpu)
+    named = f"{action[0].lower()}{action[1:]}".replace("make it", f"make {top.name}")
     moved = _pinned_victim(f, rows)
     also: tuple[str, ...] = ()
     if moved:
@@ -53,12 +54,12 @@ def behind_rt(f: Facts) -> Finding | None:
         also = (f"Or leave it, and let {moved.name} run elsewhere: {elsewhere}",)
         if not left and f.run_share(top.tid) is not None:
             # What has its CPU now and then is real-time on purpose: who is in its way goes.
-            also = (f"Or {action[0].lower()}{action[1:]}",)
+            also = (f"Or {named}",)
             action, command = typed(f"Let {moved.name} run elsewhere", elsewhere)
     is_left = not left and not len(_of_processes(f, rows))
     if is_left:
         headline = f"Only kernel threads wait for {top.words}, real-time, on CPU {cpu}: {whom}, {up_to_words(rows)}"
-        also = (f"If they wait too long, {action[0].lower()}{action[1:]}",)
+        also = (f"If they wait too long, {named}",)
         action, command = typed("Leave it unless something else is late; to look closer", f"schedtop task {top.tid}")
     evidence = (*why, *_behind_words(f, rows, Explanation.BEHIND_RT), *context_words(f))
     return Finding(headline, evidence, action, command, "notice" if is_left else "", also)

@@ -108,7 +108,9 @@ def assert_told_whole(verdict: Verdict, width: int = 78) -> None:
     band = ["".join(text for text, _ in line) for line in verdict_band(verdict, width, "v")]
     shown = " ".join(" ".join(band).split())
     assert all(len(line) == width for line in band), band
-    assert verdict.command in shown, band
+    # What is to be left is told before what only looks closer.
+    advice = verdict.action.removesuffix(f"; to look closer: {verdict.command}")
+    assert (verdict.command if advice == verdict.action else advice) in shown, band
     level = VERDICT_LEVELS[verdict.level]
     taken = len(f" {level.sign} {level.word}  → ") + len(verdict.headline) + len(verdict.command)
     if taken + WORD_BREAK <= 2 * width:

@@ -13,7 +13,7 @@ from schedtop.model.sched_class import Level
 from schedtop.model.waits import WokenBy
 from schedtop.sources.host.sched_ext import EXT_QUEUES, EXT_TAKES
 from schedtop.verdict.engine import judge
-from schedtop.verdict.verdict import Verdict
+from schedtop.verdict.verdict import Late, Verdict
 from tests.unit.verdict.frames import HOST, MS, blocked, frame, judged, pinned, short_lived, tasks, waits
 
 
@@ -142,7 +142,7 @@ def test_more_work_than_cpus_in_sessions_of_their_own() -> None:
     work, average = "More work than 2 CPUs can do, 82 % of it is crunch", "2 tasks wait on average, up to 8.00 ms"
     assert found().headline == f"crunch uses 82 % of 2 CPUs; api (7) waits 20 % of the time; {average}"
     assert found(api_ms=90).headline == f"{work}: {average}"
-    assert (found().late_tid, found(api_ms=90).late_tid) == (7, 0)
+    assert (found().late, found(api_ms=90).late) == (Late(7, "api (7) waits 20 % of the time"), Late())
     assert found(api_ms=700).headline == f"{work}: {average}", "never sleeps"
 
 

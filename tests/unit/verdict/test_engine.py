@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -130,3 +131,14 @@ def test_what_a_long_window_tells_is_said_to_be_over() -> None:
     assert headline(20) == f"No such wait for 20 s; before: {headline(0)}"
     assert "pinned" not in headline(20, 1)
     assert told(20).level == "notice"
+
+
+@pytest.mark.parametrize(
+    ("ms", "tids", "level"), [(400, 1, "alarm"), (390, 1, "notice"), (490, 2, "notice"), (500, 2, "alarm")]
+)
+def test_one_task_that_is_late_for_two_fifths_of_the_time_is_an_alarm(ms: int, tids: int, level: str) -> None:
+    """A service beside a real-time task waited 44 % of the time: a notice, and an alarm, and a notice again."""
+    rows = waits(10, wait_ns=ms * MS // 10)
+    if tids == 1:
+        rows["tid"] = 101
+    assert judged(frame(rows)).level == level

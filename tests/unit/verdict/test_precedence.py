@@ -75,7 +75,7 @@ def test_a_pinned_victim_of_a_task_that_is_real_time_on_purpose_runs_elsewhere()
 
     bursts, wild = found(600), found(950)
     assert bursts.action == "Let app run elsewhere: taskset -cp 0-1 101"
-    assert "Or make it an ordinary task: chrt -o -p 0 66" in bursts.alternatives
+    assert "Or make hog an ordinary task: chrt -o -p 0 66" in bursts.alternatives
     assert wild.action == "Make it an ordinary task: chrt -o -p 0 66"
     assert "Or leave it, and let app run elsewhere: taskset -cp 0-1 101" in wild.alternatives
 
@@ -103,7 +103,7 @@ def test_threads_of_the_kernel_may_wait_for_a_real_time_task() -> None:
     assert verdict.headline == (
         "Only kernel threads wait for hog (66, fifo 50), real-time, on CPU 1: app ×2, up to 8.00 ms"
     )
-    assert "If they wait too long, make it an ordinary task: chrt -o -p 0 66" in verdict.alternatives
+    assert "If they wait too long, make hog an ordinary task: chrt -o -p 0 66" in verdict.alternatives
     assert judged(made(FAIR, FIFO), tasks=np.concatenate([threads[0], hog])).command == "chrt -o -p 0 66"
     hog["run_ns"] = 950 * MS
     assert judged(made(FAIR, FIFO), tasks=np.concatenate([*threads, hog])).command == "chrt -o -p 0 66"
@@ -199,7 +199,7 @@ def test_holder_behind_niced_hogs_is_what_the_headline_names() -> None:
     assert (verdict.level, verdict.rule) == ("notice", "blocker")
     assert verdict.headline.startswith("hog (66) had the CPU for 95 % of the slow waits of flusher (7) on CPU 1")
     assert verdict.command == "renice -n 10 -p 66"
-    assert "left out: the waits of 2 tasks that asked to wait (nice)" in verdict.evidence
+    assert "not counted: the waits of 2 tasks of lower priority (nice)" in verdict.evidence
     few = made(FAIR | {"tid": 7, "comm": b"flusher"}, FAIR, count=10)
     assert judged(joined(lighter(Level.TASK, 335, 1024, nice=5), few)).rule == "lower-weight"
 

@@ -12,6 +12,7 @@ from schedtop.model.rows import PAIR_DTYPE, Rows
 from schedtop.model.sched_class import Level, SchedClass
 from schedtop.model.weights import nice_weight
 from schedtop.verdict.engine import judge
+from schedtop.verdict.verdict import Late
 from tests.unit.verdict.frames import HOST, MS, blocked, frame, judged, pinned, short_lived, tasks, waits
 
 
@@ -111,7 +112,7 @@ def test_a_storm_names_its_commands_and_who_waits_meanwhile() -> None:
     verdict = judged(frame(busy=(0.6, 0.6), short_lived=three, tasks=np.concatenate((web, *others))))
     storm = "cat, date, w ×1,300/s by make (12) take 54 % of the busy CPU time"
     assert verdict.headline == f"{storm}; web (40) waits 12 % of the time"
-    assert verdict.late_tid == 40
+    assert verdict.late == Late(40, "web (40) waits 12 % of the time")
     alone = judged(frame(busy=(0.6, 0.6), short_lived=three, tasks=others[1]))
     assert alone.headline == f"{storm}; no other task waits"
     own = np.concatenate(

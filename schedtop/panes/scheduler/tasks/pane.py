@@ -50,7 +50,7 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
         ("invol/s and run delay", "more tasks than the CPUs they may use", "run fewer, or widen their masks"),
         ("invol/s, no run delay", "it is preempted, but loses nothing", "nothing: this is harmless"),
         ("run delay, few switches", "a quota, or a pinned task", "the cause in Slow waits; taskset -cp TID"),
-        ("many moves to other caches", "its data has to come along each time", "pin it"),
+        ("many moves to other caches", "it loses what its cache held each time", "pin it"),
         ("it hardly runs, hardly waits", "it waits for something else", "P: its path across tasks; o: off-CPU time"),
     )
     COLUMN_HELP = (("Columns, of single tasks", COLUMNS), ("Columns, of groups (g)", GROUP_COLUMNS))

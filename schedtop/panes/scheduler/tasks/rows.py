@@ -202,9 +202,9 @@ def _classes(context: TaskRows) -> list[str]:
 
 
 MEANINGS = {
-    "class": "what is not ordinary of it: fifo or rr with its priority, deadline, batch, idle, ext, nice; gone while "
+    "class": "what is special about it: fifo or rr with its priority, deadline, batch, idle, ext, nice; gone while "
     "all are fair with nice 0",
-    "task": "its name; (self): schedtop's own. A part of it is what f filters by",
+    "task": "its name; (self): schedtop's own. f filters by a part of it",
     "group": "the process, cgroup, container or pid namespace",
     "tasks": "how many threads it has in the window",
     "tid": "the number of the thread",
@@ -222,7 +222,7 @@ MEANINGS = {
     "run %": "its run time, in percent of one CPU: the task on top of this takes the time",
     "irq %": "of it, what interrupts took, while they are timed (I)",
     "moves": "migrations between CPUs in the window",
-    "cache": "those of them to a CPU with another last-level cache: its data has to come along",
+    "cache": "those of them to a CPU with another last-level cache: it loses what its cache held",
     "numa": "those of them to another NUMA node: its memory is far away then",
 }
 

@@ -43,7 +43,7 @@ class Calmed:
             self._settings, self._tid, self._command, self._since_ns = settings, 0, "", None
         if verdict.rule in RULES and changes(verdict.command) and self._is_proposed(verdict.command, end_ns):
             # In the second in which the command is typed perhaps no task waits.
-            self._tid, self._since_ns = verdict.late_tid or self._tid, None
+            self._tid, self._since_ns = verdict.late.tid or self._tid, None
             self._command = verdict.command
             return verdict
         is_typed = verdict.rule in RULES and (verdict.headline == CHECKING or verdict.command.startswith(LOOK))

@@ -18,6 +18,9 @@ from schedtop.verdict.verdict import Verdict
 
 LEAVE_IT = "Leave it for now"
 
+LEAVE = "Leave it unless"
+"""How the action begins of a verdict on what need not be changed."""
+
 LITTLE_LEFT = "Little is left:"
 
 BY_SLOW_WAITS = (
@@ -29,6 +32,9 @@ BY_SLOW_WAITS = (
 LEFT_ALONE_NS = 300 * NS_PER_S
 """So long after a command has helped no notice proposes to change more."""
 
+MOST_MOMENTS = 600
+"""Of so many moments it is known what was told of them."""
+
 
 class Told:
     """What has been told so far."""
@@ -38,13 +44,13 @@ class Told:
         self._reliefs = (Helped(), Calmed(), Raised())
         self._settings: ViewSettings | None = None
         self._helped_ns: int | None = None
-        self._last = (-1, Verdict("", "", ""))
+        self._moments: dict[int, Verdict] = {}
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
         """What to show of a View of which this is the verdict."""
         settings = replace(view.settings, selected_task=None)
         if settings != self._settings:
-            self._settings, self._done, self._helped_ns = settings, Done(), None
+            self._settings, self._done, self._helped_ns, self._moments = settings, Done(), None, {}
         if self._done.look(view.frame.end_ns):
             self._held.release()
         load = slow_load(view.frame, view.slow_waits)
@@ -52,15 +58,16 @@ class Told:
         for relief in self._reliefs:
             verdict = relief.shown(verdict, view)
         told = self._done.with_undo(self._calmer(verdict, view, load), view)
-        self._last = (view.frame.end_ns, told)
+        self._moments[view.frame.end_ns] = told
+        if len(self._moments) > MOST_MOMENTS:
+            del self._moments[next(iter(self._moments))]
         return told
 
     def frozen(self, verdict: Verdict, view: View) -> Verdict:
-        """What to show where the time stands still: of the moment that was told last what was told of it."""
+        """What to show where the time stands still: what was told of the moment when it was now, if that is known."""
         self._held.forget()
-        end_ns, told = self._last
-        is_it = end_ns == view.frame.end_ns and self._settings == replace(view.settings, selected_task=None)
-        return told if is_it else verdict
+        is_known = self._settings == replace(view.settings, selected_task=None)
+        return self._moments.get(view.frame.end_ns, verdict) if is_known else verdict
 
     def _calmer(self, verdict: Verdict, view: View, load: float) -> Verdict:
         """After a command has helped: what is left, without the command that would change more at once.
@@ -73,19 +80,32 @@ class Told:
             self._helped_ns = end_ns
         if self._helped_ns is None or not 0 <= end_ns - self._helped_ns <= LEFT_ALONE_NS:
             return verdict
-        if relieved and verdict.rule == "saturated" and not verdict.late_tid:
+        if relieved and verdict.rule == "saturated" and not verdict.late.tid:
             verdict = replace(verdict, level="notice")
         if relieved and verdict.headline == CHECKING:
             # It is known by now: one line says it.
             done = replace(verdict, level="ok", headline=relieved, alternatives=())
             return done.beside(relieved="")
-        if verdict.level != "notice" or verdict.headline == CHECKING:
+        if relieved and verdict.late.tid and verdict.level == "notice":
+            # Another number, of another span, beside that of what has helped.
+            verdict = replace(verdict, headline=verdict.headline.replace(f"; {verdict.late.words}", ""))
+        is_rare = verdict.rule == "rare" and verdict.level in ("ok", "notice")
+        is_little = relieved and verdict.rule in BY_SLOW_WAITS and 0 < load < (1.0 if is_rare else LITTLE_LOAD)
+        if (verdict.level != "notice" and not (is_rare and is_little)) or verdict.headline == CHECKING:
             return verdict
-        if relieved and verdict.rule in BY_SLOW_WAITS and 0 < load < LITTLE_LOAD:
+        if verdict.action.startswith(LEAVE):
+            # It was so before, and is not what the command was for.
+            return replace(verdict, level="ok")
+        if is_little:
             taken = f"{LITTLE_LEFT} {format_ns(round(load * NS_PER_S))} of slow waits a second"
-            calm = Verdict("ok", verdict.rule, taken, (f"most of it: {verdict.headline}",), live=verdict.live)
+            calm = Verdict("ok", verdict.rule, taken, (f"most of it: {_clause(verdict.headline)}",), live=verdict.live)
             return calm.beside(kept="")
         if not changes(verdict.command):
             return verdict
         possible = f"If this lasts, {verdict.action[0].lower()}{verdict.action[1:]}"
         return replace(verdict, alternatives=(possible, *verdict.alternatives), action=LEAVE_IT, command="")
+
+
+def _clause(headline: str) -> str:
+    """A headline within a sentence."""
+    return f"{headline[0].lower()}{headline[1:]}" if headline.startswith(("Tasks ", "Mixed ", "Only ")) else headline

@@ -223,6 +223,23 @@ def test_command_is_whole_before_the_headline_is() -> None:
     assert words(28) == [" !! ALARM  task 7 waits beh…", " → renice -n 10 -p 8"]
 
 
+def test_asides_go_before_the_words_on_what_the_command_does() -> None:
+    """At 120 columns a shell loop stood alone."""
+    loop = "for p in 31955 31956 31957 31958; do echo 10 > /proc/$p/autogroup; done"
+    action = f"Lower the priority of their sessions (nice alone does nothing here): {loop}"
+    verdict = Verdict("alarm", "saturated", "crunch uses 88 % of 2 CPUs", (), action, loop)
+    for width, words in ((160, action), (118, f"Lower the priority of their sessions: {loop}"), (90, loop)):
+        assert f"→ {words}" in "".join(part for part, _ in verdict_band(verdict, width)[1])
+
+
+def test_what_is_to_be_left_is_told_before_what_only_looks() -> None:
+    look = "schedtop task 8"
+    action = f"Leave it unless it must be fast; to look closer: {look}"
+    verdict = Verdict("notice", "pinned", "CPU 1: batch-report ×2 take turns (up to 4.09 ms)", (), action, look)
+    for width, words in ((100, action), (60, "Leave it unless it must be fast")):
+        assert f"→ {words}" in "".join(part for part, _ in verdict_band(verdict, width)[1])
+
+
 def test_a_headline_does_not_end_with_a_name_of_which_nothing_is_told() -> None:
     """At 80 columns it ended with `; web …`."""
     headline = "cat, date ×1,204/s by sh take 74 % of the busy CPU time; web (24559) waits 22 % of the time"

@@ -12,7 +12,7 @@ from schedtop.history.history import History
 from schedtop.history.view import ViewSettings
 from schedtop.model.filters import Filter
 from schedtop.ui.screens.dashboard.live.calmed import Calmed
-from schedtop.verdict.verdict import Verdict
+from schedtop.verdict.verdict import Late, Verdict
 from tests.unit.verdict.frames import HOST, MS, frame, tasks
 
 CURE, LOOK = "echo 19 > /proc/9/autogroup", "ps -o pid,ppid,args 9"
@@ -20,7 +20,7 @@ CURE, LOOK = "echo 19 > /proc/9/autogroup", "ps -o pid,ppid,args 9"
 
 def storm(command: str, rule: str = "forks") -> Verdict:
     headline = "cat ×900/s by monitor.sh (9) take 73 % of the busy CPU time; web (7) waits 21 % of the time"
-    return Verdict("alarm", rule, headline, (), f"Do: {command}", command, late_tid=7)
+    return Verdict("alarm", rule, headline, (), f"Do: {command}", command, late=Late(7))
 
 
 def relieved(seconds: list[tuple[str, int]], rule: str = "forks", settings: ViewSettings | None = None) -> list[str]:
@@ -64,6 +64,6 @@ def test_that_nobody_waits_in_the_second_of_the_command_is_no_other_task() -> No
         frames.append(
             replace(frame(tasks=tasks(tid=7, comm=b"web", run_delay_ns=delay_ms * MS)), end_ns=second * NS_PER_S)
         )
-        verdict = storm(command) if delay_ms else replace(storm(command), headline=calm, late_tid=0)
+        verdict = storm(command) if delay_ms else replace(storm(command), headline=calm, late=Late())
         told.append(calmed.shown(verdict, History(HOST, frames).view(ViewSettings())).live.relieved)
     assert told[-1] == "web (7) waits 2 % of the time (22 % before)"

@@ -15,7 +15,7 @@ from schedtop.history.view import View, ViewSettings
 from schedtop.ui.screens.dashboard.live.done import CHECKING
 from schedtop.ui.screens.dashboard.live.told import LEAVE_IT, Told
 from schedtop.ui.screens.dashboard.live.undo import undo
-from schedtop.verdict.verdict import Verdict
+from schedtop.verdict.verdict import Late, Verdict
 from tests.unit.verdict.frames import HOST, MS, frame, tasks, waits
 
 HERE = replace(HOST, boot_id="this one")
@@ -139,15 +139,38 @@ def test_what_has_helped_is_told_instead_of_that_it_is_checked(sleeper: int) -> 
     assert shown.live.undo == f"To undo the last command: taskset -cp 0 {sleeper}"
 
 
-def test_the_moment_that_was_told_last_stays_so_when_it_is_frozen(sleeper: int) -> None:
+def test_a_moment_that_is_looked_at_again_is_as_it_was_told(sleeper: int) -> None:
     """The same moment told to leave it, and frozen to change what had just been helped."""
     told, verdict = Told(), alarm(widen(sleeper))
-    told.shown(verdict, view(1))
+    first = told.shown(verdict, view(1))
     subprocess.run(verdict.command.split(), check=True, stdout=subprocess.DEVNULL)
     shown = told.shown(verdict, view(2))
     assert told.frozen(verdict, view(2)) == shown != verdict
-    assert told.frozen(verdict, view(1)) == verdict, "another moment"
+    assert told.frozen(Verdict("notice", "few", "Few"), view(1)) == first
+    assert told.frozen(verdict, view(3)) == verdict, "it was not told"
     assert told.frozen(verdict, view(2, ViewSettings(window_ns=60 * NS_PER_S))) == verdict, "another window"
+
+
+def test_what_is_to_be_left_is_in_order_once_a_command_has_helped(sleeper: int) -> None:
+    """A notice on hogs that had taken turns before stood there for ever, with a command that only looks."""
+    told, look = Told(), "schedtop task 8"
+    hogs = Verdict("notice", "pinned", "hog ×2 take turns", (), f"Leave it unless it must be fast: {look}", look)
+    assert told.shown(hogs, view(1)).level == "notice"
+    told._reliefs = (Relieved("web (7) no longer waits"),)  # type: ignore[assignment]
+    assert told.shown(hogs, view(2)).level == "ok"
+    told._reliefs = ()
+    assert (told.shown(hogs, view(100)).level, told.shown(hogs, view(303)).level) == ("ok", "notice")
+
+
+def test_beside_what_has_helped_no_task_has_another_number() -> None:
+    """`✓ api waits 6 %` and `api waits 3 % of the time` stood in one line: of another span."""
+    told = Told()
+    told._reliefs = (Relieved("api (7) waits 6 % of the time (18 % before)"),)  # type: ignore[assignment]
+    late = Late(7, "api (7) waits 3 % of the time")
+    storm = Verdict("notice", "forks", f"true ×900/s take 50 %; {late.words}; besides, S is throttled", late=late)
+    assert told.shown(storm, view(1)).headline == "true ×900/s take 50 %; besides, S is throttled"
+    alarm_again = told.shown(replace(storm, level="alarm"), view(2))
+    assert late.words in alarm_again.headline
 
 
 def test_little_that_is_left_is_told_in_one_line_that_stays() -> None:
@@ -167,6 +190,8 @@ def test_little_that_is_left_is_told_in_one_line_that_stays() -> None:
     mixed = Verdict("notice", "mixed", "tasks wait", ("Evidence",), "Do it: x", "x", ("Or do that",))
     assert told.shown(mixed, view).evidence == ("most of it: tasks wait",)
     assert shown("mixed", 20) == ("notice", "tasks wait")
+    assert shown("rare", 20) == ("ok", "Little is left: 160 ms of slow waits a second")
+    assert shown("rare", 2, "ok") == ("ok", "Little is left: 16.0 ms of slow waits a second")
     assert shown("turns", 10) == ("notice", "tasks wait")
     assert shown("mixed", 10, "alarm") == ("alarm", "tasks wait")
 
@@ -176,7 +201,7 @@ def test_what_runs_most_is_no_alarm_once_another_has_been_helped() -> None:
     told = Told()
     told._reliefs = (Relieved("web (7) no longer waits"),)  # type: ignore[assignment]
     alone = Verdict("alarm", "saturated", "More work than 2 CPUs can do: 2 tasks wait on average")
-    late = replace(alone, late_tid=8)
+    late = replace(alone, late=Late(8))
     assert told.shown(alone, view(1)).level == "notice"
     assert told.shown(late, view(2)).level == "alarm"
 
