@@ -226,7 +226,7 @@ async def test_freezing_goes_on_collecting() -> None:
         assert "Thaw" in before
         await collected(pilot, source, 4)
         after = text(pilot.app)
-        assert "FROZEN 4.00 s behind" in after
+        assert "FROZEN 4 s behind" in after
         assert before.splitlines()[3:] == after.splitlines()[3:]
         assert len(dashboard.live) == 7
         await pilot.press("space")
@@ -635,7 +635,7 @@ async def test_frozen_view_can_be_sorted_and_filtered() -> None:
         assert dashboard.view.frozen
         assert dashboard.view.frame.end_ns == 3 * NS_PER_S
         assert set(dashboard.view.tasks["comm"]) == {b"java"}
-        assert "FROZEN 2.00 s behind" in text(pilot.app)
+        assert "FROZEN 2 s behind" in text(pilot.app)
 
 
 async def test_messages_do_not_pile_up_and_escape_drops_them(tmp_path: Path) -> None:
