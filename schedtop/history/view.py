@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -48,6 +48,11 @@ class ViewSettings:
     def shown_filter(self) -> Filter:
         """The filter, on the selected CPUs."""
         return self.filter.on_cpus(self.selected_cpus)
+
+    @property
+    def unselected(self) -> ViewSettings:
+        """The same without which row is selected, which changes nothing of what is shown."""
+        return replace(self, selected_task=None)
 
     def rows(self, rows: Rows, cpu_field: str, cgroups: Mapping[int, str] = NO_CGROUPS, role: str = "") -> Rows:
         """The rows that are to be seen, see `Filter.rows`."""

@@ -284,7 +284,7 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     why: list[Span] = [(f" {why_key} why ", plain if banded else "dim")] if why_key and verdict.evidence else []
     action = f"→ {steady(verdict.action)}" if verdict.action else ""
     typed = steady(verdict.command)
-    command = _short_action(action, typed) if typed else action if width >= WHOLE_ACTION else ""
+    command = f"→ {steady(verdict.advice) or typed}" if typed else action if width >= WHOLE_ACTION else ""
     # What names the same command again can wait for the verdict in full.
     said = [item for item in verdict.evidence if not verdict.command or verdict.command not in item]
     # Where nothing is to be typed, the way back comes first.
@@ -340,16 +340,6 @@ def _fitting(verdict: Verdict, room: int, *, relieved: bool) -> str:
     for long, short in _SHORTER:
         headlines.append(long.sub(short, headlines[-1]))
     return next((headline for headline in headlines if width_of(headline) <= room), headlines[-1])
-
-
-_LOOK_CLOSER = "; to look closer: "
-
-
-def _short_action(action: str, typed: str) -> str:
-    """The command of an action alone; or, where that only looks, what to do instead of it."""
-    if action.endswith(f"{_LOOK_CLOSER}{typed}"):
-        return action.removesuffix(f"{_LOOK_CLOSER}{typed}")
-    return f"→ {typed}"
 
 
 def _without_asides(action: str, typed: str) -> str:

@@ -40,7 +40,7 @@ class Late:
 
 NOT_LATE = Late()
 
-_FOR_THE_SCREEN = ("late", "live")
+_FOR_THE_SCREEN = ("late", "may_stay", "live")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Verdict:
     `level`: `ok`, `notice`, `alarm`, `unknown` (it cannot be told), or `measuring` (a live screen has too little data
     yet); `rule`: the id of the rule, see docs/blame.md; `command`: the part of `action` that can be typed, if any can;
     `alternatives`: what else can be done, a sentence each; `late`: the task of which the headline says for
-    how much of the time it waits.
+    how much of the time it waits; `may_stay`: the action is to leave it, and its command only looks closer.
     """
 
     level: str
@@ -61,7 +61,13 @@ class Verdict:
     command: str = ""
     alternatives: tuple[str, ...] = ()
     late: Late = NOT_LATE
+    may_stay: bool = False
     live: Live = Live()
+
+    @property
+    def advice(self) -> str:
+        """What to do without what only looks closer, if it may stay as it is."""
+        return self.action.partition("; ")[0] if self.may_stay else ""
 
     def beside(self, **told: str) -> Verdict:
         """The same with what a live screen says beside it: the fields of Live that change."""

@@ -82,7 +82,7 @@ def pinned(f: Facts) -> Finding | None:
         # On a narrow screen the command stands alone: it must do no harm.
         also = f"Or let {moved.name} share CPU {other} with {service}: {command}"
         look = typed(_LEAVE_IT, f"schedtop task {moved.tid}")
-        return Finding(headline, evidence, *look, "notice", (*hidden, also))
+        return Finding(headline, evidence, *look, "notice", (*hidden, also), may_stay=True)
     return Finding(headline, evidence, action, command, alternatives=hidden)
 
 

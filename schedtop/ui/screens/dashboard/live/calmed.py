@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from schedtop.base.units import NS_PER_S
 from schedtop.history.view import View, ViewSettings
@@ -38,7 +37,7 @@ class Calmed:
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
         """The verdict, and for half a minute with it how much less that task waits since the command was typed."""
-        settings, end_ns = replace(view.settings, selected_task=None), view.frame.end_ns
+        settings, end_ns = view.settings.unselected, view.frame.end_ns
         if settings != self._settings:
             self._settings, self._tid, self._command, self._since_ns = settings, 0, "", None
         if verdict.rule in RULES and changes(verdict.command) and self._is_proposed(verdict.command, end_ns):

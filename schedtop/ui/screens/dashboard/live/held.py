@@ -59,7 +59,7 @@ class Held:
         A quota that is to be typed stays while it is about the same.
         With other settings it is about something else.
         """
-        settings = replace(settings, selected_task=None)
+        settings = settings.unselected
         before, ago_ns = self._verdict, end_ns - self._true_ns
         if settings == self._settings and self._goes_on(verdict, end_ns, load):
             verdict = replace(verdict, level="alarm")

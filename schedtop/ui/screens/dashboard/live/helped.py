@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -58,7 +57,7 @@ class Helped:
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
         """The verdict, and for half a minute with it which task no longer waits."""
-        settings, end_ns, frame = replace(view.settings, selected_task=None), view.frame.end_ns, view.series[-1]
+        settings, end_ns, frame = view.settings.unselected, view.frame.end_ns, view.series[-1]
         if settings != self._settings:
             self._settings, self._moved, self._told = settings, _NOBODY, _NOBODY
             self._asked.clear()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from schedtop.base.units import NS_PER_S
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.containers import cgroup_label
@@ -26,7 +24,7 @@ class Raised:
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
         """The verdict, and for half a minute with it that the quota throttles no more."""
-        settings, end_ns = replace(view.settings, selected_task=None), view.frame.end_ns
+        settings, end_ns = view.settings.unselected, view.frame.end_ns
         if settings != self._settings:
             self._settings, self._command, self._words = settings, "", ""
         if verdict.rule in OF_QUOTAS and verdict.command:

@@ -18,19 +18,19 @@ from schedtop.verdict.verdict import Verdict
 
 LEAVE_IT = "Leave it for now"
 
-LEAVE = "Leave it unless"
-"""How the action begins of a verdict on what need not be changed."""
-
 LITTLE_LEFT = "Little is left:"
 
 BY_SLOW_WAITS = (
     *("blocker", "mixed", "queueing", "wakeups", "lower-weight", "behind-rt", "pinned", "not-balanced"),
-    *("stolen", "rare"),
+    "stolen",
 )
 """Rules about single waits alone: tasks that wait in short turns besides have rules of their own."""
 
 LEFT_ALONE_NS = 300 * NS_PER_S
 """So long after a command has helped no notice proposes to change more."""
+
+RARE_LOAD = 1.0
+"""Few waits with more of the time are something new."""
 
 MOST_MOMENTS = 600
 """Of so many moments it is known what was told of them."""
@@ -48,7 +48,7 @@ class Told:
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
         """What to show of a View of which this is the verdict."""
-        settings = replace(view.settings, selected_task=None)
+        settings = view.settings.unselected
         if settings != self._settings:
             self._settings, self._done, self._helped_ns, self._moments = settings, Done(), None, {}
         if self._done.look(view.frame.end_ns):
@@ -66,7 +66,7 @@ class Told:
     def frozen(self, verdict: Verdict, view: View) -> Verdict:
         """What to show where the time stands still: what was told of the moment when it was now, if that is known."""
         self._held.forget()
-        is_known = self._settings == replace(view.settings, selected_task=None)
+        is_known = self._settings == view.settings.unselected
         return self._moments.get(view.frame.end_ns, verdict) if is_known else verdict
 
     def _calmer(self, verdict: Verdict, view: View, load: float) -> Verdict:
@@ -89,11 +89,10 @@ class Told:
         if relieved and verdict.late.tid and verdict.level == "notice":
             # Another number, of another span, beside that of what has helped.
             verdict = replace(verdict, headline=verdict.headline.replace(f"; {verdict.late.words}", ""))
-        is_rare = verdict.rule == "rare" and verdict.level in ("ok", "notice")
-        is_little = relieved and verdict.rule in BY_SLOW_WAITS and 0 < load < (1.0 if is_rare else LITTLE_LOAD)
-        if (verdict.level != "notice" and not (is_rare and is_little)) or verdict.headline == CHECKING:
+        is_little = relieved and _is_little(verdict, load)
+        if verdict.headline == CHECKING or (verdict.level != "notice" and not is_little):
             return verdict
-        if verdict.action.startswith(LEAVE):
+        if verdict.may_stay:
             # It was so before, and is not what the command was for.
             return replace(verdict, level="ok")
         if is_little:
@@ -104,6 +103,13 @@ class Told:
             return verdict
         possible = f"If this lasts, {verdict.action[0].lower()}{verdict.action[1:]}"
         return replace(verdict, alternatives=(possible, *verdict.alternatives), action=LEAVE_IT, command="")
+
+
+def _is_little(verdict: Verdict, load: float) -> bool:
+    """Whether so many tasks in slow waits on average are little: of few waits even if some of them are long."""
+    if verdict.rule == "rare":
+        return verdict.level in ("ok", "notice") and 0 < load < RARE_LOAD
+    return verdict.level == "notice" and verdict.rule in BY_SLOW_WAITS and 0 < load < LITTLE_LOAD
 
 
 def _clause(headline: str) -> str:

@@ -235,7 +235,9 @@ def test_asides_go_before_the_words_on_what_the_command_does() -> None:
 def test_what_is_to_be_left_is_told_before_what_only_looks() -> None:
     look = "schedtop task 8"
     action = f"Leave it unless it must be fast; to look closer: {look}"
-    verdict = Verdict("notice", "pinned", "CPU 1: batch-report ×2 take turns (up to 4.09 ms)", (), action, look)
+    verdict = Verdict(
+        "notice", "pinned", "CPU 1: batch-report ×2 take turns (up to 4.09 ms)", (), action, look, may_stay=True
+    )
     for width, words in ((100, action), (60, "Leave it unless it must be fast")):
         assert f"→ {words}" in "".join(part for part, _ in verdict_band(verdict, width)[1])
 

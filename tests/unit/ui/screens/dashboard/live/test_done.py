@@ -154,7 +154,9 @@ def test_a_moment_that_is_looked_at_again_is_as_it_was_told(sleeper: int) -> Non
 def test_what_is_to_be_left_is_in_order_once_a_command_has_helped(sleeper: int) -> None:
     """A notice on hogs that had taken turns before stood there for ever, with a command that only looks."""
     told, look = Told(), "schedtop task 8"
-    hogs = Verdict("notice", "pinned", "hog ×2 take turns", (), f"Leave it unless it must be fast: {look}", look)
+    hogs = Verdict(
+        "notice", "pinned", "hog ×2 take turns", (), f"Leave it unless it must be fast: {look}", look, may_stay=True
+    )
     assert told.shown(hogs, view(1)).level == "notice"
     told._reliefs = (Relieved("web (7) no longer waits"),)  # type: ignore[assignment]
     assert told.shown(hogs, view(2)).level == "ok"

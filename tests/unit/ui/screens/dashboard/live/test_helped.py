@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from schedtop.base.units import NS_PER_S
 from schedtop.history.history import History
@@ -41,20 +42,13 @@ def test_with_another_filter_and_once_it_waits_again_nothing_is_told() -> None:
     assert helped.shown(pinned(8), view(2, 3)).live.relieved == "", "it did not wait"
 
 
-def test_a_task_that_has_ended_was_not_helped() -> None:
+@pytest.mark.parametrize(("field", "value"), [("ended", 1), ("parent_tgid", 2)])
+def test_a_task_that_has_ended_or_is_of_the_kernel_was_not_helped(field: str, value: int) -> None:
     helped = Helped()
     helped.shown(pinned(7), view(1, 300))
-    gone = view(2, 3)
-    gone.series[-1].tasks["ended"] = 1
-    assert helped.shown(pinned(8), gone).live.relieved == ""
-
-
-def test_a_kernel_thread_was_not_helped() -> None:
-    helped = Helped()
-    helped.shown(pinned(7), view(1, 300))
-    of_kernel = view(2, 3)
-    of_kernel.series[-1].tasks["parent_tgid"] = 2
-    assert helped.shown(pinned(8), of_kernel).live.relieved == ""
+    later = view(2, 3)
+    later.series[-1].tasks[field] = value
+    assert helped.shown(pinned(8), later).live.relieved == ""
 
 
 def relieved(*seconds: tuple[Verdict, int]) -> list[str]:
