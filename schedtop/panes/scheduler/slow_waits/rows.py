@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -166,13 +166,19 @@ TIDS_LEAST = 88
 """From so many cells on names have their tids; below, what happened matters more than the number of a task."""
 
 
-def _reasons(tids: bool) -> tuple[Column[WaitRows], ...]:
+WHOLE_LEAST = 70
+"""From so many cells on names are whole, and the time goes before they are cut, unless it sorts."""
+
+
+def _reasons(tids: bool, whole: bool) -> tuple[Column[WaitRows], ...]:
     """The columns that tell why: the cause, and other tasks, of which the first two go last."""
     more = 8 if tids else 0
+    least, blocker = (15, 21) if whole else (12 + more // 2, 17 + more)
+    most = 16 + more + more // 2
     cells = (
-        ("cause", 17 if tids else 12, _causes, 1, 1 if tids else 5, "text"),
-        ("preempted by", 12 + more // 2, lambda context: context.task("preemptor"), 0, 4 + more, "preemption"),
-        (" blocked by", 17 + more, _blockers, 0, 10 + more // 4, "text"),
+        ("cause", 17 if tids else 12, _causes, 1, 1 if tids or whole else 5, "text"),
+        ("preempted by", least, lambda context: context.task("preemptor"), 0, most - least, "preemption"),
+        (" blocked by", blocker, _blockers, 0, 10 + more // 4, "text"),
         ("woken by", 12 + more // 2, lambda context: context.wakers(), 8, 8, "wakeup"),
         ("previous on CPU", 16, lambda context: context.task("previous"), 9, 8, "dim"),
     )
@@ -200,14 +206,18 @@ MEANINGS = {
 }
 
 
-def columns_for(kind: str, sort: str, classes: bool = True, tids: bool = True) -> tuple[Column[WaitRows], ...]:
+def columns_for(
+    kind: str, sort: str, classes: bool = True, tids: bool = True, whole: bool = False
+) -> tuple[Column[WaitRows], ...]:
     """The columns for tasks grouped by one of GROUPS; the one that sorts stays longest.
 
-    `classes`: that, too; `tids`: names have them.
+    `classes`: that, too; `tids`: names have them; `whole`: names are not cut for the time of each wait.
     """
+    whole = whole and not tids and sort != "time_ns"
     time = _TIME if sort != "time_ns" else Column(
         _TIME.header, _TIME.width, _TIME.cells, right=False, sort=_TIME.sort, style=_TIME.style
     )  # fmt: skip
     which = (_TID,) if kind == "thread" else (_GROUP,)
-    columns = (time, _WAIT, _TASK, *which, *((_CLASS,) if classes else ()), _CPU, _QUEUE, *_reasons(tids))
+    task = replace(_TASK, width=15, grow=0) if whole else _TASK
+    columns = (time, _WAIT, task, *which, *((_CLASS,) if classes else ()), _CPU, _QUEUE, *_reasons(tids, whole))
     return explained(columns, MEANINGS)
