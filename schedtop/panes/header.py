@@ -96,8 +96,9 @@ COMMAND_STYLES = {"notice-band": "notice-command", "alarm": "alarm-command"}
 
 _SHORTER = (
     # Who waits is worth more than of what these are shares.
-    (re.compile(r" of the busy CPU time(?=;|$)"), " of CPU"),
+    (re.compile(r" of busy time(?=;|$)"), " of CPU"),
     (re.compile(r"(?<= %) of the time$"), ""),
+    (re.compile(r" (?:processes|tasks|threads)/s(?=\W)"), "/s"),
 )
 """What a headline is without that is too long for two lines, the first ones first."""
 
@@ -221,10 +222,12 @@ class HeaderPane(Canvas, can_focus=False):
         for loss_level, self_level in ((0, 0), (1, 0), (1, 1), (2, 1), (2, 2), (2, 3)):
             parts = self._worded(view, loss_level, self_level)
             if parts_width(parts) <= width:
-                break
-        return parts
+                return parts
+        # Not all of it fits: of what the line has room for, a loss is told.
+        return self._worded(view, loss_level, self_level, loss_first=True)
 
-    def _worded(self, view: View, loss_level: int, self_level: int) -> Parts:
+    def _worded(self, view: View, loss_level: int, self_level: int, *, loss_first: bool = False) -> Parts:
+        """What is not serious comes last: it comes and goes, and nothing else moves for it."""
         frame, settings = view.frame, view.settings
         window = "" if self_level > 2 else "window "
         parts: Parts = [[(window, "dim"), (format_round_ns(settings.window_ns), "strong")]]
@@ -233,7 +236,9 @@ class HeaderPane(Canvas, can_focus=False):
         if changing:
             threshold.append((f" → {format_round_ns(self.wanted_threshold_ns or 0)}", "notice"))
             parts.append(threshold)
-        parts += _loss_parts(frame.loss, loss_level)
+        lost = _loss_parts(frame.loss, loss_level)
+        loss_first = loss_first or frame.loss.serious.any
+        parts += lost if loss_first else []
         if view.host.scope:
             parts.append([("only ", "dim"), (clip(steady(view.host.scope), 30), "key")])
         if settings.selects:
@@ -257,6 +262,8 @@ class HeaderPane(Canvas, can_focus=False):
             parts.append(threshold)
         if not frame.loss.any:
             parts.append([("nothing lost", "dim")])
+        elif not loss_first:
+            parts += lost
         return parts
 
 

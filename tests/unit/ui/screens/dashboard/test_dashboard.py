@@ -547,7 +547,7 @@ async def test_a_bound_that_tells_nothing_of_us_is_not_shown(most_ns: int, certa
         (200, Loss(waits_unseen=4, lives_unseen=2), "│ 4 waits unseen, 2 short-lived tasks unseen │"),
         (100, Loss(waits_unseen=4, lives_unseen=2), "│ 6 events unseen │"),
         (100, Loss(waits_unseen=4), "│ 4 waits unseen │"),
-        (80, Loss(waits_unseen=4, lives_unseen=2), "│ 6 unseen │"),
+        (80, Loss(waits_unseen=4, lives_unseen=2), "│ 6 unseen"),
     ],
 )
 async def test_what_was_not_seen_is_named_where_there_is_room(columns: int, lost: Loss, words: str) -> None:
