@@ -30,8 +30,8 @@ def with_script(verdict: Verdict) -> Verdict:
     if len(scripts) != 1 or "" in interpreters:
         return verdict
     ((interpreter, script),) = scripts
-    by = f" by {interpreter} "
-    return replace(verdict, headline=verdict.headline.replace(by, f"{by}{script} ", 1))
+    starter = re.compile(rf"(^|; | by ){re.escape(interpreter)}(?=( \(\d+\))? (starts|take) | \(\d+ %\))")
+    return replace(verdict, headline=starter.sub(lambda found: f"{found[0]} {script}", verdict.headline, count=1))
 
 
 @lru_cache(maxsize=64)

@@ -13,6 +13,8 @@ from schedtop.ui.screens.dashboard.live.undo import look_again, undo
 from schedtop.verdict.verdict import Verdict
 from schedtop.verdict.words import LOOKED_BACK, OVER
 
+TOLD_UNDONE_NS = 5 * NS_PER_S
+
 CHECKED_NS = 2 * NS_PER_S
 """In the second of the command, and the next one, another may be proposed because of waits from before."""
 
@@ -21,6 +23,8 @@ KEPT_NS = 300 * NS_PER_S
 
 SEEN_NS = LOOKED_BACK * NS_PER_S
 """So long it may take until a storm is seen to have another weight."""
+
+UNDONE = "The last command is undone"
 
 CHECKING = "The command is in place; checking whether it helps"
 
@@ -40,6 +44,7 @@ class Done:
 
     def __init__(self) -> None:
         self._proposed: dict[str, _Proposed] = {}
+        self._undone_ns: int | None = None
 
     def look(self, end_ns: int) -> bool:
         """Looks which commands are in place now; whether one of them is since a moment ago."""
@@ -48,6 +53,8 @@ class Done:
             if not now or not 0 <= end_ns - one.moment_ns <= (TOLD_NS if one.since_ns is None else KEPT_NS):
                 del self._proposed[command]
             elif now != command:
+                if one.since_ns is not None and now == one.undo:
+                    self._undone_ns = end_ns
                 one.since_ns, one.undo = None, self._first(now)
             elif one.since_ns is None:
                 one.since_ns = one.moment_ns = end_ns
@@ -87,9 +94,11 @@ class Done:
         return one
 
     def with_undo(self, verdict: Verdict, view: View) -> Verdict:
-        """The verdict with what undoes its command, or the last one that was typed."""
+        """The verdict with what undoes its command, or the last one that was typed; or that this was undone."""
         if not _is_here(view):
             return verdict
+        if self._undone_ns is not None and 0 <= view.frame.end_ns - self._undone_ns <= TOLD_UNDONE_NS:
+            return verdict.beside(kept=verdict.live.kept or UNDONE)
         one = self._proposed.get(verdict.command)
         if one and one.since_ns is None:
             return verdict.beside(undo=f"To undo it: {_as_typed(one.undo)}")

@@ -35,7 +35,7 @@ Moved = tuple[int, str]
 _NOBODY: Moved = (0, "tid")
 
 LEVELS = ("alarm", "notice")
-"""Where nothing is left it is told that the alarm has ended."""
+"""Those of what goes on."""
 
 
 class _Asked(NamedTuple):
@@ -79,7 +79,7 @@ class Helped:
             if moved == self._told:
                 self._told = _NOBODY  # it waits again
         is_told = self._told != _NOBODY and 0 <= end_ns - self._told_ns <= TOLD_NS
-        return verdict.beside(relieved=self._words) if is_told and verdict.level in LEVELS else verdict
+        return verdict.beside(relieved=self._words) if is_told and verdict.level in (*LEVELS, "ok") else verdict
 
 
 def _is_asked(one: _Asked, moved: Moved, end_ns: int) -> bool:

@@ -18,6 +18,9 @@ from schedtop.verdict.verdict import Verdict
 
 LEAVE_IT = "Leave it for now"
 
+CALM = "calm"
+"""The rule that nothing is slow."""
+
 LITTLE_LEFT = "Little is left:"
 
 BY_SLOW_WAITS = (
@@ -31,6 +34,9 @@ LEFT_ALONE_NS = 300 * NS_PER_S
 
 RARE_LOAD = 1.0
 """Few waits with more of the time are something new."""
+
+_SENTENCES = ("Tasks ", "Mixed ", "Only ", "Little ", "Nothing ", "No ")
+"""How headlines begin that do not begin with a name."""
 
 MOST_MOMENTS = 600
 """Of so many moments it is known what was told of them."""
@@ -57,7 +63,7 @@ class Told:
         verdict = self._done.shown(self._held.shown(verdict, view.frame.end_ns, view.settings, load), view)
         for relief in self._reliefs:
             verdict = relief.shown(verdict, view)
-        told = self._done.with_undo(self._calmer(verdict, view, load), view)
+        told = self._done.with_undo(_in_one_line(self._calmer(verdict, view, load)), view)
         self._moments[view.frame.end_ns] = told
         if len(self._moments) > MOST_MOMENTS:
             del self._moments[next(iter(self._moments))]
@@ -83,9 +89,8 @@ class Told:
         if relieved and verdict.rule == "saturated" and not verdict.late.tid:
             verdict = replace(verdict, level="notice")
         if relieved and verdict.headline == CHECKING:
-            # It is known by now: one line says it.
-            done = replace(verdict, level="ok", headline=relieved, alternatives=())
-            return done.beside(relieved="")
+            # It is known by now.
+            return replace(verdict, level="ok", rule=CALM, alternatives=())
         if relieved and verdict.late.tid and verdict.level == "notice":
             # Another number, of another span, beside that of what has helped.
             verdict = replace(verdict, headline=verdict.headline.replace(f"; {verdict.late.words}", ""))
@@ -105,6 +110,19 @@ class Told:
         return replace(verdict, alternatives=(possible, *verdict.alternatives), action=LEAVE_IT, command="")
 
 
+def _in_one_line(verdict: Verdict) -> Verdict:
+    """Where nothing more is to be done: what has helped, and what is left."""
+    relieved, left = verdict.live.relieved, verdict.live.left
+    if not relieved or verdict.level != "ok":
+        return verdict
+    if verdict.may_stay or (not left and verdict.rule != CALM):
+        left = _clause(verdict.headline)
+    action, command = (verdict.action, verdict.command) if verdict.may_stay else ("", "")
+    headline = "; ".join(filter(None, (relieved, left)))
+    one = replace(verdict, headline=headline, action=action, command=command)
+    return one.beside(relieved="", ended="", left="")
+
+
 def _is_little(verdict: Verdict, load: float) -> bool:
     """Whether so many tasks in slow waits on average are little: of few waits even if some of them are long."""
     if verdict.rule == "rare":
@@ -114,4 +132,4 @@ def _is_little(verdict: Verdict, load: float) -> bool:
 
 def _clause(headline: str) -> str:
     """A headline within a sentence."""
-    return f"{headline[0].lower()}{headline[1:]}" if headline.startswith(("Tasks ", "Mixed ", "Only ")) else headline
+    return f"{headline[0].lower()}{headline[1:]}" if headline.startswith(_SENTENCES) else headline

@@ -12,7 +12,7 @@ import pytest
 from schedtop.base.units import NS_PER_S
 from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
-from schedtop.ui.screens.dashboard.live.done import CHECKING
+from schedtop.ui.screens.dashboard.live.done import CHECKING, UNDONE
 from schedtop.ui.screens.dashboard.live.told import LEAVE_IT, Told
 from schedtop.ui.screens.dashboard.live.undo import undo
 from schedtop.verdict.verdict import Late, Verdict
@@ -169,8 +169,8 @@ def test_beside_what_has_helped_no_task_has_another_number() -> None:
     told = Told()
     told._reliefs = (Relieved("api (7) waits 6 % of the time (18 % before)"),)  # type: ignore[assignment]
     late = Late(7, "api (7) waits 3 % of the time")
-    storm = Verdict("notice", "forks", f"true ×900/s take 50 %; {late.words}; besides, S is throttled", late=late)
-    assert told.shown(storm, view(1)).headline == "true ×900/s take 50 %; besides, S is throttled"
+    storm = Verdict("notice", "forks", f"true ×900/s take 50 %; {late.words}; also, S is throttled", late=late)
+    assert told.shown(storm, view(1)).headline == "true ×900/s take 50 %; also, S is throttled"
     alarm_again = told.shown(replace(storm, level="alarm"), view(2))
     assert late.words in alarm_again.headline
 
@@ -185,15 +185,15 @@ def test_little_that_is_left_is_told_in_one_line_that_stays() -> None:
         one = told.shown(Verdict(level, rule, "tasks wait"), History(HERE, [made]).view(ViewSettings()))
         return one.level, one.headline
 
-    assert shown("mixed", 10) == ("ok", "Little is left: 80.0 ms of slow waits a second")
+    assert shown("mixed", 10) == ("ok", "web (7) no longer waits; little is left: 80.0 ms of slow waits a second")
     told = Told()
     told._reliefs = (Relieved("web (7) no longer waits"),)  # type: ignore[assignment]
     view = History(HERE, [frame(waits(10), end_ns=NS_PER_S)]).view(ViewSettings())
     mixed = Verdict("notice", "mixed", "tasks wait", ("Evidence",), "Do it: x", "x", ("Or do that",))
     assert told.shown(mixed, view).evidence == ("most of it: tasks wait",)
     assert shown("mixed", 20) == ("notice", "tasks wait")
-    assert shown("rare", 20) == ("ok", "Little is left: 160 ms of slow waits a second")
-    assert shown("rare", 2, "ok") == ("ok", "Little is left: 16.0 ms of slow waits a second")
+    assert shown("rare", 20) == ("ok", "web (7) no longer waits; little is left: 160 ms of slow waits a second")
+    assert shown("rare", 2, "ok") == ("ok", "web (7) no longer waits; little is left: 16.0 ms of slow waits a second")
     assert shown("turns", 10) == ("notice", "tasks wait")
     assert shown("mixed", 10, "alarm") == ("alarm", "tasks wait")
 
@@ -220,6 +220,19 @@ def test_the_way_back_is_to_what_was_before_the_first_command(sleeper: int) -> N
     back = f"To undo the last command: renice -n {before} -p {sleeper}"
     assert told.shown(second, view(7)).live.undo == back
     assert told.shown(Verdict("ok", "calm", "All is well"), view(300)).live.undo == back
+
+
+def test_an_undone_command_is_acknowledged(sleeper: int) -> None:
+    """The alarm came back, and nothing said why."""
+    told, before = Told(), nice_of(sleeper)
+    one = alarm(f"renice -n 10 -p {sleeper}")
+    told.shown(one, view(1))
+    os.setpriority(os.PRIO_PROCESS, sleeper, 10)
+    told.shown(one, view(2))
+    os.setpriority(os.PRIO_PROCESS, sleeper, before)
+    again = told.shown(one, view(8))
+    assert (again.command, again.live.kept) == (one.command, UNDONE)
+    assert [told.shown(one, view(second)).live.kept for second in (13, 14)] == [UNDONE, ""]
 
 
 def test_several_commands_are_undone_in_turn(sleeper: int) -> None:
