@@ -203,9 +203,14 @@ def ending_words(status: int | None, number: int | None) -> str:
 
 def often(count: int, interval_ns: int) -> str:
     """How often a second so many in an interval are, as it is spoken: `×1,200/s`."""
+    return f"×{spoken_rate(count, interval_ns)}/s"
+
+
+def spoken_rate(count: int, interval_ns: int) -> str:
+    """So many in an interval, as a number a second: `1,200`, `120k`."""
     per_second = rate(count, interval_ns)
     is_read_whole = per_second is not None and 999.5 <= per_second < 99_999.5
-    return f"×{f'{per_second:,.0f}' if is_read_whole else format_rate(per_second)}/s"
+    return f"{per_second:,.0f}" if is_read_whole else format_rate(per_second)
 
 
 def command_name(command: np.void) -> str:

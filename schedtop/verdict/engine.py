@@ -87,8 +87,8 @@ def verdict_on(facts: Facts, breathe: Callable[[], object] = keep_on) -> Verdict
     if rule.level == BY_LOAD:
         # A second cause, with an end of its own: it does not wait behind `v`.
         quota, helper = quota_context(facts), late_helper_words(facts, verdict.headline)
-        besides = [f"besides, {words}" for words in (quota if quota in verdict.evidence else "", helper) if words]
-        verdict = replace(verdict, headline="; ".join((verdict.headline, *besides)))
+        also = [f"also, {words}" for words in (quota if quota in verdict.evidence else "", helper) if words]
+        verdict = replace(verdict, headline="; ".join((verdict.headline, *also)))
     span = facts.frame.interval_ns
     if span >= LITTLE_NS or verdict.rule == "too-short":
         return verdict

@@ -19,6 +19,7 @@ from schedtop.model.short_lived import (
     exit_signal,
     exit_status,
     often,
+    spoken_rate,
 )
 from schedtop.verdict.limits import (
     LEAST_RATE,
@@ -35,14 +36,22 @@ from schedtop.verdict.phrases import counted, percent
 
 @dataclass(frozen=True, slots=True)
 class ShortLived:
-    """`words`: what they are and how many a second; `named_share`: their part of the time that the CPUs were busy;
-    `share`: that of all short-lived tasks that are short; `starter`: what started most of them, if known."""
+    """`words`: what they are and how many a second; `starts`: the same as a sentence about what starts them, empty if
+    that is not one; `named_share`: their part of the time that the CPUs were busy; `share`: that of all short-lived
+    tasks that are short; `starter`: what started most of them, if known."""
 
     words: str
+    starts: str
     named_share: float
     share: float
     starter: Parent | None
     evidence: tuple[str, ...]
+
+    @property
+    def takes(self) -> str:
+        """What starts them, or what they are, and how much of the CPUs they take."""
+        share = f"{percent(self.named_share)} of busy time"
+        return f"{self.starts}: {share}" if self.starts else f"{self.words} take {share}"
 
 
 def notable_short_lived(view: View) -> ShortLived | None:
@@ -58,19 +67,23 @@ def notable_short_lived(view: View) -> ShortLived | None:
     share = min(1.0, run_ns / busy_ns) if busy_ns else 0.0
     if share < NOTABLE_SHARE or run_ns < LEAST_WORK * frame.interval_ns * len(frame.cpus.ids):
         return None
-    named, what = _named(rows)
-    if (rate(int(named["count"].sum()), frame.interval_ns) or 0.0) < LEAST_RATE:
+    named, name, names = _named(rows)
+    count = int(named["count"].sum())
+    if (rate(count, frame.interval_ns) or 0.0) < LEAST_RATE:
         return None
-    words = f"{what[0]} {_often(named, frame.interval_ns)}{what[1]}"
-    ran, waited = (int(every[name].sum()) // int(every["count"].sum()) for name in ("run_ns", "run_delay_ns"))
-    all_words = (
-        f"all short-lived tasks: {_often(every, frame.interval_ns)}, "
-        f"each ran {format_ns(ran)} and waited {format_ns(waited)}"
-    )
+    kinds = f"{name} {_kind(named)}".lstrip() + "/s" + (f" ({names})" if names else "")
+    what = f"{spoken_rate(count, frame.interval_ns)} {kinds}"
+    whole_starter = _whole_starter(named)
+    words = f"{what} by {whole_starter}" if whole_starter else f"{what}{_by_parents(named)}"
+    starts = f"{whole_starter} starts {what}" if whole_starter else ""
+    whole = int(every["count"].sum())
+    ran, waited = (int(every[name].sum()) // whole for name in ("run_ns", "run_delay_ns"))
+    each = f"each ran {format_ns(ran)} and waited {format_ns(waited)}"
+    all_words = f"all short-lived tasks: {often(whole, frame.interval_ns)}, {each}"
     named_share = min(1.0, int(named["run_ns"].sum()) / busy_ns)
     starter = next((parent for parent in by_parent(named) if parent.comm), None)
     first_runs = () if names_tasks else _first_runs(view)
-    return ShortLived(words, named_share, share, starter, (all_words, *first_runs, *_failures(rows)))
+    return ShortLived(words, starts, named_share, share, starter, (all_words, *first_runs, *_failures(rows)))
 
 
 def _first_runs(view: View) -> tuple[str, ...]:
@@ -91,19 +104,25 @@ def _short(rows: Rows) -> Rows:
     return rows_where(rows, np.array([name not in names for name in own], bool))
 
 
-def _named(rows: Rows) -> tuple[Rows, tuple[str, str]]:
-    """The command that is most of it, else what one parent started if that is most of it, else all; and words for what
-    they are, before and after how often."""
+def _named(rows: Rows) -> tuple[Rows, str, str]:
+    """The command that is most of it, else what one parent started if that is most of it, else all; and the name of one
+    command, or words for several."""
     commands, whole = by_command(rows), int(rows["run_ns"].sum())
     top = commands[int(np.argmax(commands["run_ns"]))]
     if top["run_ns"] >= MAIN_SHARE * whole:
         own = rows_where(rows, (rows["comm"] == top["comm"]) & (rows["is_thread"] == top["is_thread"]))
-        return own, (f"{command_name(top)}{' threads' if top['is_thread'] else ''}", _by_parents(own))
+        return own, command_name(top), ""
     starter = by_parent(rows)[0]
     own = rows_where(rows, rows["parent"] == starter.comm)
     if starter.comm and int(own["run_ns"].sum()) >= MAIN_SHARE * whole:
-        return own, (_commands(own), _by_parents(own))
-    return rows, (counted(len(commands), "command"), f", most often {command_name(commands[0])},")
+        return own, "", _commands(own)
+    return rows, "", f"{counted(len(commands), 'command')}, most often {command_name(commands[0])}"
+
+
+def _kind(rows: Rows) -> str:
+    """What they are, many of them."""
+    is_thread = rows["is_thread"] != 0
+    return "threads" if is_thread.all() else "tasks" if is_thread.any() else "processes"
 
 
 def _commands(rows: Rows) -> str:
@@ -114,20 +133,22 @@ def _commands(rows: Rows) -> str:
     return ", ".join(sorted(map(command_name, commands)))
 
 
-def _often(rows: Rows, interval_ns: int) -> str:
-    return often(int(rows["count"].sum()), interval_ns)
+def _whole_starter(rows: Rows) -> str:
+    """`make (1234)` if it started all but a few; else empty."""
+    top = by_parent(rows)[0]
+    if not top.comm or top.count < NEARLY_ALL * int(rows["count"].sum()):
+        return ""
+    return f"{text(top.comm)}{f' ({top.tgid})' if top.tgid else ''}"
 
 
 def _by_parents(rows: Rows) -> str:
-    """` by make (1234)` if it started all but a few, ` mostly by sh (64 %)`, ` by sh, bash`; empty if not known."""
+    """` mostly by sh (64 %)`, ` by sh, bash`; empty if not known."""
     parents, whole = by_parent(rows), int(rows["count"].sum())
     known = [parent for parent in parents if parent.comm]
     if not known or sum(parent.count for parent in known) < MAIN_SHARE * whole:
         return ""
     top = known[0]
     name = text(top.comm)
-    if top.count >= NEARLY_ALL * whole:
-        return f" by {name}{f' ({top.tgid})' if top.tgid else ''}"
     if top.count >= MAIN_SHARE * whole:
         return f" mostly by {name} ({percent(top.count / whole)})"
     if len(known) <= MOST_NAMES:

@@ -91,7 +91,7 @@ LOOK = "ps "
 
 LEAST_THRESHOLD_NS = 10 * NS_PER_US
 
-FEWER = "Start fewer processes (keep workers), or let them wait"
+FEWER = "Start fewer processes (keep workers), or lower their priority"
 
 NICE_MAY_NOT_HELP = "Nice acts only inside a session; if it does not help: echo 19 > /proc/PID/autogroup"
 
@@ -276,8 +276,19 @@ def blocker_words(rows: Rows) -> tuple[str, ...]:
     covered = min(1.0, int(rows["covered_ns"].sum()) / max(1, whole))
     if covered < COVERED_SHARE:
         return (f"the tasks that had the CPU are known for {percent(covered)} only",)
-    most = blockers_of(rows)[:1]
-    return tuple(f"{part.words} had the CPU for {percent(part.ns / whole)} of these waits" for part in most)
+    by_name: dict[bytes | int, list[Part]] = {}
+    for part in blockers_of(rows):
+        by_name.setdefault(part.comm or part.tid, []).append(part)
+    if not by_name:
+        return ()
+    # Of several of one name all: which of them had it most is another one each second.
+    most = max(by_name.values(), key=_whole_ns)
+    words = most[0].words if len(most) == 1 else of_one_name(most[0].name, len(most))
+    return (f"{words} had the CPU for {percent(_whole_ns(most) / whole)} of these waits",)
+
+
+def _whole_ns(parts: Sequence[Part]) -> int:
+    return sum(part.ns for part in parts)
 
 
 def share_words(rows: Rows, part: Part) -> str:
@@ -316,7 +327,7 @@ def task_names(parts: Sequence[Part]) -> str:
     if len(by_name) == FEW_VICTIMS:
         names = sorted(by_name.values(), key=len, reverse=True)
         return " and ".join(own[0].words if len(own) == 1 else of_one_name(own[0].name, len(own)) for own in names)
-    return f"{len(parts)} tasks (most: {parts[0].words})"
+    return f"{len(parts)} tasks (mainly {parts[0].words})"
 
 
 def moved_of(f: Facts, victims: Sequence[Part], waiting: Sequence[Part]) -> Part:
@@ -516,9 +527,8 @@ def let_wait(f: Facts, rows: Rows, part: Part) -> tuple[str, str]:
     own, as_blocker = f.frame.tasks["tgid"][f.frame.tasks["tid"] == part.tid], rows["blocker_tid"] == part.tid
     if len(own) and meet_as_sessions(rows, as_blocker):
         nice = _less(_nice_of_sessions(rows, as_blocker))
-        return typed(
-            "Let its session wait (nice acts only inside of one)", f"echo {nice} > /proc/{int(own[0])}/autogroup"
-        )
+        action = "Lower the priority of its session (nice alone does nothing here)"
+        return typed(action, f"echo {nice} > /proc/{int(own[0])}/autogroup")
     return typed("Let it wait instead", renice_words(part))
 
 
@@ -550,9 +560,8 @@ def fewer_processes(f: Facts, comm: bytes, tgid: int) -> tuple[str, str]:
         return typed("See what they are for, and start fewer", f"{LOOK}-o pid,ppid,args {starters}")
     if as_sessions:
         file = f"echo {LEAST_NICE} > /proc/{tgid or '$p'}/autogroup"
-        return typed(
-            "Start fewer, or let their session wait", file if tgid else f"for p in {starters}; do {file}; done"
-        )
+        action = "Start fewer, or lower the priority of their session"
+        return typed(action, file if tgid else f"for p in {starters}; do {file}; done")
     if not is_known and (session is not None or f.frame.overhead.session_nice):
         each = f"renice -n {_less(nice)} -p $p; echo {_less(nice)} > /proc/$p/autogroup"
         return typed(FEWER, f"for p in {starters}; do {each}; done")

@@ -7,22 +7,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from schedtop.base.units import format_ns
-from schedtop.model.rows import Rows, kept_rows, rows_where
+from schedtop.model.rows import Rows, kept_rows
 from schedtop.model.waits import Distance, Explanation
 from schedtop.verdict.facts import Facts
-from schedtop.verdict.limits import BUSY, DELAYED_SHARE, FEW_VICTIMS, MAIN_SHARE, MUCH_ROOM
+from schedtop.verdict.limits import FEW_VICTIMS, MAIN_SHARE
+from schedtop.verdict.neighbour import Competition, left_together, neighbour_of
 from schedtop.verdict.parts import (
     Part,
     among_share,
-    are_alike,
-    longest_runner,
     main_victims,
     on_worst_cpu,
     rival_of,
     steadiest,
     victims_of,
 )
-from schedtop.verdict.phrases import of_one_name, verb
+from schedtop.verdict.phrases import verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
     are_pinned,
@@ -40,8 +39,6 @@ from schedtop.verdict.words import (
     up_to_words,
     widen_words,
 )
-
-_LEAVE_IT = "Leave it unless it must be fast; to look closer"
 
 
 def pinned(f: Facts) -> Finding | None:
@@ -62,7 +59,7 @@ def pinned(f: Facts) -> Finding | None:
     moved = moved_of(f, victims, (to_one and pinned_to(f, cpu)) or waiting)
     headline = f"CPU {cpu}: {are_pinned(victims, moved)} to {'it' if to_one else 'some CPUs'}"
     if len(victims) > 1 and among_share(rows, victims) >= MAIN_SHARE:
-        headline += " and take turns"
+        headline += " and compete"
     p99 = f.frame.latency.histogram(None, cpu).percentile_ns(0.99) if cpu < f.frame.latency.cpus else None
     if f.names_tasks:  # the percentile would be that of other tasks
         headline += f" ({up_to_words(rows)})"
@@ -73,41 +70,10 @@ def pinned(f: Facts) -> Finding | None:
     evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *blocker_words(rows), *context_words(f))
     action, command = widen_words(f, moved)
     headline += f"; {idle_words(f, rows)}"
-    if there := _neighbour_of(f, moved):
-        other, service = there
-        names = of_one_name(victims[0].name, len(victims)) if are_alike(victims) else task_names(victims)
-        headline = (
-            f"CPU {cpu}: {names} take turns ({up_to_words(rows)}); one of them on CPU {other} would delay {service}"
-        )
-        # On a narrow screen the command stands alone: it must do no harm.
-        also = f"Or let {moved.name} share CPU {other} with {service}: {command}"
-        look = typed(_LEAVE_IT, f"schedtop task {moved.tid}")
-        return Finding(headline, evidence, *look, "notice", (*hidden, also), may_stay=True)
+    if there := neighbour_of(f, moved):
+        them = Competition(cpu, victims, f"({up_to_words(rows)})")
+        return left_together(them, there, moved, command, evidence, hidden)
     return Finding(headline, evidence, action, command, alternatives=hidden)
-
-
-def _neighbour_of(f: Facts, moved: Part) -> tuple[int, str] | None:
-    """The CPU that has room, and who needs it, where a task that would run all the time has none for itself.
-
-    The others of its queue are no better off there, and a service that was helped a moment ago would wait again.
-    """
-    tasks = f.frame.tasks
-    own = rows_where(tasks, tasks["tid"] == moved.tid)
-    others = {cpu: share for cpu, share in f.idle.items() if cpu not in own["last_cpu"]}
-    if f.names_tasks or not others or not _runs_always(f, own):
-        return None
-    cpu = max(others, key=lambda each: others[each])
-    there = longest_runner(rows_where(tasks, tasks["last_cpu"] == cpu))
-    if others[cpu] >= MUCH_ROOM or not there or there[0].ns < DELAYED_SHARE * f.frame.interval_ns:
-        return None
-    return cpu, there[0].name
-
-
-def _runs_always(f: Facts, own: Rows) -> bool:
-    """Whether a task uses all that it gets: it hardly sleeps, and leaves its CPU only when it is taken off it."""
-    wanted = int(own["run_ns"].sum() + own["run_delay_ns"].sum())
-    forced, given = int(own["involuntary_switches"].sum()), int(own["voluntary_switches"].sum())
-    return wanted >= BUSY * f.frame.interval_ns and forced >= BUSY * (forced + given)
 
 
 def _behind(f: Facts, cpu: int, rows: Rows, victims: Sequence[Part], waiting: Sequence[Part], rival: Part) -> Finding:

@@ -34,7 +34,7 @@ def rare(f: Facts) -> Finding | None:
         return None
     worst = rows[int(np.argmax(rows["wait_ns"]))]
     longest_ns = int(worst["wait_ns"])
-    headline = f"{counted(len(rows), 'slow wait')}, the longest {format_ns(longest_ns)}: too few for a common cause"
+    headline = f"{counted(len(rows), 'slow wait')}, the longest {format_ns(longest_ns)}: too few to name a cause"
     if (f.slow.load < WAITS_SHARE and longest_ns < LITTLE_LONGER * f.frame.threshold_ns) or _of_helpers(f, rows):
         return Finding(headline, p99_words(f), *_elsewhere(f), level="ok")
     action = typed("Look at this task alone", f"schedtop task {int(worst['tid'])}")

@@ -119,7 +119,7 @@ def _saturated(f: Facts, longest: str, evidence: tuple[str, ...], last: tuple[st
     else:
         part = f", {percent(most.share)} of it is {most.words}" if most.words else ""
         if told_late.tid:
-            headline = f"{most.words} uses {percent(most.share)} of {cpus}; {told_late.words}; "
+            headline = f"{most.words} {most.verb} {percent(most.share)} of {cpus}; {told_late.words}; "
         else:
             headline = f"More work than {cpus} can do{part}: "
         headline += f"{tasks} {average}{most.beside}"
@@ -144,6 +144,7 @@ class _Biggest:
     said: tuple[str, ...] = ()
     beside: str = ""
     late: Part | None = None
+    verb: str = "uses"
 
 
 def _biggest(f: Facts) -> _Biggest:
@@ -156,7 +157,7 @@ def _biggest(f: Facts) -> _Biggest:
     if found and found.starter and found.named_share > share:
         evidence = f"biggest: {found.words} took {percent(found.named_share)} of the busy time"
         action = fewer_processes(f, found.starter.comm, found.starter.tgid)
-        return _Biggest(found.words, found.named_share, (evidence,), action, ("short-lived",), late=late)
+        return _Biggest(found.words, found.named_share, (evidence,), action, ("short-lived",), late=late, verb="take")
     action = let_biggest_wait(f, biggest)
     beside = f"; {percent(found.named_share)} is {found.words}" if found and not f.chosen else ""
     said = ("short-lived",) if beside else ()
@@ -205,7 +206,7 @@ def queueing(f: Facts) -> Finding | None:
         headline += f", {percent(f.busy[cpu])} busy" if cpu in f.busy else ""
         headline += "; no single cause stands out"
     victims = victims_of(rows)
-    most = f"most: {victims[0].words}"
+    most = f"{victims[0].words} waits most"
     known = () if top else blocker_words(rows)
     evidence = (most, *known, *slow_words(f, f.slow.rows), *p99_words(f), *context_words(f))
     some = top or next(iter(blockers_of(rows)), None)

@@ -9,6 +9,7 @@ from schedtop.model.rows import Rows, rows_where, text
 from schedtop.model.sched_class import treatment
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import MAIN_SHARE, ROOM
+from schedtop.verdict.neighbour import Competition, left_together, neighbour_of
 from schedtop.verdict.parts import Part, waiters
 from schedtop.verdict.phrases import counted, percent, task_words, verb
 from schedtop.verdict.rule import Finding
@@ -36,11 +37,15 @@ def turns(f: Facts) -> Finding | None:
     if most is None or f.full or len(f.frame.cpus.ids) < 2:
         return None
     p99 = f.frame.latency.histogram(None, cpu).percentile_ns(0.99) or 0
-    how = f"{' and take turns' if len(tasks) > 1 else ''} (p99 {format_ns(p99)})"
-    if f.slow.left_out or f.names_tasks:  # the percentile would be that of other tasks
-        how = f" and {_wait_words(f)}"
+    # With others left out the percentile would be that of other tasks.
+    by_share = bool(f.slow.left_out or f.names_tasks)
+    how = f"and {_wait_words(f)}" if by_share else f"(p99 {format_ns(p99)})"
     evidence, hidden = (*_turns_words(f, tasks), *context_words(f)), hidden_words(f, waiters(tasks))
     moved = _moved(f)
+    if len(tasks) > 1 and (there := neighbour_of(f, moved)):
+        them, (_, command) = Competition(cpu, waiters(tasks), how), widen_words(f, moved)
+        return left_together(them, there, moved, command, evidence, hidden)
+    how = f" {how}" if by_share or len(tasks) == 1 else f" and compete {how}"
     return Finding(_pinned_words(f, moved, how, most), evidence, *widen_words(f, moved), alternatives=hidden)
 
 

@@ -47,7 +47,7 @@ def interrupted(f: Facts) -> Finding | None:
     sources = _sums(rows, "interrupt")
     headline = f"Interrupts had the CPU for {percent(share)} of the slow waits, {up_to_words(rows)}"
     if sources:
-        headline += f", most: {sources[0][0]}"
+        headline += f", mainly {sources[0][0]}"
     # Of a softirq, where that is known, and the same for most of it.
     raiser, raised_ns = next(iter(_sums(rows, "interrupt_raiser")), ("", 0))
     if 2 * raised_ns < share * whole_ns:

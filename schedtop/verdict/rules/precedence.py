@@ -44,7 +44,7 @@ def behind_rt(f: Facts) -> Finding | None:
     # Both names in front: the rest may be cut off.
     whom = of_one_name(victims[0].name, len(victims)) if are_alike(victims) else others
     waits = f"{_share_of_waits(rows, top)} of {verb(len(victims), 'its', 'their')} waits, {up_to_words(rows)}"
-    headline = f"{top.words}, real-time, keeps {whom} from CPU {cpu} for {waits}{left}"
+    headline = f"{top.words}, real-time, keeps {whom} off CPU {cpu} for {waits}{left}"
     action, command = _ordinary_words(f, top, cpu)
     named = f"{action[0].lower()}{action[1:]}".replace("make it", f"make {top.name}")
     moved = _pinned_victim(f, rows)
@@ -104,11 +104,16 @@ def _left_words(f: Facts, top: Part) -> tuple[str, tuple[str, ...]]:
 def _behind_words(f: Facts, rows: Rows, why: Explanation) -> Iterator[str]:
     """Which tasks waited, how long, and whether they could have run elsewhere."""
     victims = main_victims(rows)
-    yield f"{verb(len(victims), 'it waited', 'they waited')}: {task_names(victims)}"
     beside = rows[np.isin(rows["evidence"], (Evidence.PINNED, Evidence.NOT_BALANCED))]
+    where = ""
     if len(beside):
         pinned = (beside["evidence"] == Evidence.PINNED).all()
-        yield f"{'pinned to it' if pinned else 'not moved elsewhere'}, while {idle_words(f, beside)}"
+        where = f"{'pinned to it' if pinned else 'not moved elsewhere'}, while {idle_words(f, beside)}"
+    if where and len(victims) == 1:
+        yield f"{victims[0].words} is {where}"
+    else:
+        yield f"{verb(len(victims), 'it waited', 'they waited')}: {task_names(victims)}"
+        yield from filter(None, (where,))
     yield from slow_words(f, f.slow.of(why))
     yield from missed_words(rows)
 

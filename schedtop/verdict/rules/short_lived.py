@@ -9,7 +9,6 @@ from schedtop.model.waits import Explanation
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import DELAYED_SHARE, MAIN_SHARE, QUOTA_NOTICE, SHORT_LIVED_SHARE
 from schedtop.verdict.parts import Part
-from schedtop.verdict.phrases import percent
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.short_lived import ShortLived
 from schedtop.verdict.slow import urgent
@@ -47,8 +46,7 @@ def short_lived(f: Facts) -> Finding | None:
     mixed = (f"of the slow waits: {shares_words(f)}",) if f.slow.enough and f.slow.main is None else ()
     evidence = (*found.evidence, *slow_words(f, rows), *mixed, *p99_words(f), *context_words(f, "short-lived"))
     also = (NICE_MAY_NOT_HELP,) if found.starter and not f.frame.overhead.session_nice else ()
-    takes = f"{found.words} take {percent(found.named_share)} of the busy CPU time"
-    headline = "; ".join(filter(None, (late, takes) if f.names_tasks else (takes, late)))
+    headline = "; ".join(filter(None, (late, found.takes) if f.names_tasks else (found.takes, late)))
     action = _action(f, found)
     # Once all others go first and none of them notices, nobody is harmed.
     is_calm = action[1].startswith(LOOK) and (not most or most.ns < DELAYED_SHARE * f.frame.interval_ns)

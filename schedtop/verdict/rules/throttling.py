@@ -55,7 +55,7 @@ def _evidence(f: Facts, rows: Rows, quota: Quota | None, most: Part) -> Iterator
         yield "inferred from cpu.stat"
     if quota is None:
         yield "how often is not known yet"
-    yield f"most: {most.words} waited {format_ns(most.ns)} for its quota"
+    yield f"{most.words} waited most: {format_ns(most.ns)} for its quota"
     yield from slow_words(f, rows)
     if f.p99_ns is not None and f.p99_ns < f.frame.threshold_ns and not inferred:
         yield f"other waits are fine: p99 {format_ns(f.p99_ns)}"
@@ -107,7 +107,10 @@ def _action(f: Facts, path: str) -> tuple[str, str, tuple[str, ...]]:
     now = cpus_words(advice.quota_ratio(record.quota_ns))
     command = quota_command(f.view.host.weight_file, record.path, round(float(enough) * record.period_ns / NS_PER_US))
     removed = percent(advice.steps[0].removed_ratio)
-    needed = f"{advised_range(advice, advice.steps[0])} CPUs would have removed {removed} of the throttling"
+    span = advised_range(advice, advice.steps[0])
+    needed = f"{span} CPUs would have removed {removed} of the throttling"
+    if span.endswith(f" to {enough}"):
+        needed += "; the command sets the upper bound"
     return (*typed(f"Raise the quota from {now} to {enough} CPUs", command), (needed,))
 
 

@@ -19,11 +19,9 @@ def test_task_between_hogs_is_named_with_them() -> None:
     assert verdict.headline.startswith("CPU 1: app ×2 and flusher (7) are pinned to it")
     assert verdict.alternatives[-1].endswith("schedtop path --comm NAME")
     rows["comm"][15::2] = b"other"
-    assert judged(frame(rows)).headline.startswith(
-        "CPU 1: app (101), flusher and other are pinned to it and take turns"
-    )
+    assert judged(frame(rows)).headline.startswith("CPU 1: app (101), flusher and other are pinned to it and compete")
     rows["tid"][16::4], rows["comm"][16::4] = 103, b"fourth"
-    assert judged(frame(rows)).headline.startswith("CPU 1: other (102) and 3 others are pinned to it and take turns")
+    assert judged(frame(rows)).headline.startswith("CPU 1: other (102) and 3 others are pinned to it and compete")
 
 
 def test_of_pinned_tasks_of_two_names_the_same_one_comes_first_each_second() -> None:
@@ -45,10 +43,10 @@ def test_pinned_tasks_that_take_turns() -> None:
     verdict = judged(frame(pinned()))
     assert (verdict.level, verdict.rule) == ("notice", "pinned")
     assert verdict.headline == (
-        "CPU 1: app (101) and app (102) are pinned to it and take turns (p99 8.00 ms); CPU 0 is 94 % idle"
+        "CPU 1: app (101) and app (102) are pinned to it and compete (p99 8.00 ms); CPU 0 is 94 % idle"
     )
     assert verdict.action == "Widen the affinity: taskset -cp 0-1 101"
-    assert verdict.evidence[-1] == "app (101) had the CPU for 50 % of these waits"
+    assert verdict.evidence[-1] == "app ×2 had the CPU for 100 % of these waits"
     assert judged(frame(pinned(70))).level == "alarm"
 
 
@@ -101,7 +99,7 @@ def test_a_helper_that_asked_to_wait_is_moved_if_others_of_its_process_did_not()
     assert found().headline.startswith("CPU 1: app ×2 and orders-gc (7, nice 5) are pinned to it")
     elsewhere = found(allowed=2)
     assert elsewhere.command == "taskset -cp 0-1 101"
-    assert elsewhere.headline.endswith("; besides, orders-gc (7, nice 5) waits 84 % of the time")
+    assert elsewhere.headline.endswith("; also, orders-gc (7, nice 5) waits 84 % of the time")
     for other in (found(400), found(400, allowed=2), found(orders_tgid=4), found(orders_tgid=4, allowed=2)):
         assert "orders-gc" not in other.headline
         assert other.command == "taskset -cp 0-1 101"
@@ -115,7 +113,7 @@ def test_a_service_that_waits_a_little_among_hogs_is_moved_and_no_thread_of_a_cp
         known.append(tasks(tid=7, run_ns=10 * MS, parent_tgid=parent))
         found = judged(frame(rows, tasks=np.concatenate(known)))
         named = "app ×2 and api (7) are" if found.command.endswith(" 7") else "app (101) and app (102) are"
-        assert found.headline.startswith(f"CPU 1: {named} pinned to it and take turns")
+        assert found.headline.startswith(f"CPU 1: {named} pinned to it and compete")
         return found.command
 
     assert command(20) == "taskset -cp 0-1 7"
@@ -150,7 +148,7 @@ def test_tasks_that_wait_about_as_long_keep_their_places() -> None:
 
     for first, second in ((8 * MS, 9 * MS), (9 * MS, 8 * MS), (8 * MS, 15 * MS)):
         found = verdict(first, second)
-        assert found.headline.startswith("CPU 1: app (101) and app (102) are pinned to it and take turns")
+        assert found.headline.startswith("CPU 1: app (101) and app (102) are pinned to it and compete")
         assert found.command == "taskset -cp 0-1 101"
     found = verdict(7 * MS, 15 * MS)
     assert found.headline.startswith("CPU 1: app (102) and app (101) are pinned")
@@ -163,7 +161,7 @@ def test_pinned_tasks_that_another_one_blocks_do_not_take_turns() -> None:
     alone = waits(50, "idle-cpu", "pinned", tid=101)
     assert "CPU 1: app (101) is pinned to it (p99" in judged(frame(alone)).headline
     many = judged(frame(waits(50, "idle-cpu", "pinned", tid=np.arange(50) + 1, allowed_cpus=2)))
-    assert "50 tasks (most: app (1)) are pinned to some CPUs" in many.headline
+    assert "50 tasks (mainly app (1)) are pinned to some CPUs" in many.headline
     assert many.action == "Widen the affinity: taskset -cp 0-1 1"
 
 
@@ -318,7 +316,7 @@ def test_a_hog_is_not_sent_to_a_cpu_that_a_service_half_uses() -> None:
 
     crowded = found(500, 0.5)
     assert crowded.level == "notice"
-    assert crowded.headline == "CPU 1: app ×2 take turns (up to 8.00 ms); one of them on CPU 0 would delay api"
+    assert crowded.headline == "CPU 1: app ×2 compete (up to 8.00 ms); one of them on CPU 0 would delay api"
     assert crowded.action == "Leave it unless it must be fast; to look closer: schedtop task 101"
     assert crowded.alternatives[-1] == "Or let app share CPU 0 with api: taskset -cp 0-1 101"
     roomy, nobody, light, asked = (

@@ -40,7 +40,7 @@ def test_the_filter_holds_for_slow_waits() -> None:
 def test_a_few_slow_waits_have_no_common_cause() -> None:
     verdict = judged(frame(pinned(4)))
     assert (verdict.level, verdict.rule) == ("notice", "rare")
-    assert verdict.headline == "4 slow waits, the longest 8.00 ms: too few for a common cause"
+    assert verdict.headline == "4 slow waits, the longest 8.00 ms: too few to name a cause"
     assert "the affinity mask" in verdict.evidence[0]
     # Short ones are no news.
     assert [judged(frame(pinned(count))).level for count in (1, 2, 3)] == ["ok", "ok", "notice"]

@@ -33,7 +33,7 @@ def test_verdicts_do_not_hide_each_other() -> None:
 def test_a_quota_beside_another_cause_is_told_in_the_first_line() -> None:
     """It has an end of its own."""
     made = frame(pinned(), throttling=quota(), busy=(0.06, 0.9))
-    assert judged(made).headline.endswith("; besides, web.service is throttled in 40 % of its periods")
+    assert judged(made).headline.endswith("; also, web.service is throttled in 40 % of its periods")
     assert "besides" not in judged(replace(made, throttling=quota(throttled=0))).headline
     throttled = judged(frame(waits(50, "throttled"), throttling=quota(), busy=(0.06, 0.5)))
     assert throttled.rule == "throttled" and "besides" not in throttled.headline
@@ -126,7 +126,7 @@ def test_what_a_long_window_tells_is_said_to_be_over() -> None:
     def headline(calm_s: int, window_s: int = 60) -> str:
         return told(calm_s, window_s).headline
 
-    assert headline(0).startswith("CPU 1: app (101) and app (102) are pinned to it and take turns")
+    assert headline(0).startswith("CPU 1: app (101) and app (102) are pinned to it and compete")
     assert headline(4) == headline(0)
     assert headline(20) == f"No such wait for 20 s; before: {headline(0)}"
     assert "pinned" not in headline(20, 1)

@@ -21,7 +21,7 @@ def interrupted(**fields: object) -> Rows:
 def test_slow_waits_behind_interrupts_name_the_source_and_what_to_do() -> None:
     verdict = judged(frame(interrupted()))
     assert verdict.rule == "interrupts"
-    assert verdict.headline == "Interrupts had the CPU for 75 % of the slow waits, up to 8.00 ms, most: softirq NET_RX"
+    assert verdict.headline == "Interrupts had the CPU for 75 % of the slow waits, up to 8.00 ms, mainly softirq NET_RX"
     assert verdict.evidence[:2] == (
         "softirq NET_RX had the CPU for 50 % of these waits",
         "irq eth0 had the CPU for 25 % of these waits",
@@ -33,7 +33,7 @@ def test_what_a_task_raised_itself_is_told_as_its_doing() -> None:
     rows = interrupted()
     rows["interrupt_raiser"][:, 0] = b"iperf (1234)"
     verdict = judged(frame(rows))
-    assert verdict.headline.endswith("most: softirq NET_RX, raised by iperf (1234)")
+    assert verdict.headline.endswith("mainly softirq NET_RX, raised by iperf (1234)")
     assert "iperf (1234) raised softirqs for 50 % of these waits" in verdict.evidence
     assert verdict.action.startswith("No device asks for this, iperf (1234) does")
     rows["interrupt_raiser"][:, 0] = b"irq eth0"

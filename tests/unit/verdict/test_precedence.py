@@ -59,7 +59,7 @@ def test_real_time_task_is_named_with_what_it_leaves_to_others() -> None:
     verdict = judged(made(FAIR, FIFO), tasks=tasks(tid=66, comm=b"hog", run_ns=950 * MS))
     assert (verdict.rule, verdict.headline) == (
         "behind-rt",
-        "hog (66, fifo 50), real-time, keeps app ×2 from CPU 1 for 95 % of their waits, up to 8.00 ms; others get 5 %",
+        "hog (66, fifo 50), real-time, keeps app ×2 off CPU 1 for 95 % of their waits, up to 8.00 ms; others get 5 %",
     )
     assert verdict.evidence[0] == "ordinary tasks get the 5 % that the fair server keeps for them"
     assert (verdict.action, verdict.command) == ("Make it an ordinary task: chrt -o -p 0 66", "chrt -o -p 0 66")

@@ -26,7 +26,7 @@ def test_verdict_names_the_most_throttled_group() -> None:
     rows["tid"][5:40] = 101
     verdict = judged(frame(rows, throttling=quota()))
     assert verdict.headline.startswith("web.service is throttled")
-    assert verdict.evidence[0] == "most: app (101) waited 320 ms for its quota"
+    assert verdict.evidence[0] == "app (101) waited most: 320 ms for its quota"
 
 
 def test_throttling_that_is_inferred_says_so() -> None:

@@ -108,7 +108,7 @@ def quota_part(view: View) -> Part | None:
     rows = view.slow_waits[explanations(view.slow_waits) == Explanation.THROTTLED]
     # Where it is inferred, no part of the wait is known to be another's.
     ns = int(np.where(rows["throttled_ns"] > 0, rows["throttled_ns"], rows["wait_ns"]).sum())
-    return Part("besides: waits for a quota", ns) if ns else None
+    return Part("not in the sum: waits for a quota", ns) if ns else None
 
 
 def _not_blocked(view: View) -> tuple[Part, ...]:
@@ -118,7 +118,7 @@ def _not_blocked(view: View) -> tuple[Part, ...]:
         Part(f"under {SHORT_NS // 1000} µs", short),
         Part("the CPU was idle", what.idle_ns),
         Part("short turns", what.others_ns + what.unpaired_ns),
-        Part("further back than known", what.uncovered_ns),
+        Part("longer ago than recorded", what.uncovered_ns),
         Part("too many waits to look at", what.over_budget_ns),
     )
 

@@ -13,7 +13,7 @@ from textual.message import Message
 from schedtop.base.units import format_round_ns
 from schedtop.history.view import View
 from schedtop.model.rows import Rows
-from schedtop.model.short_lived import SORTS, by_command, often, sort_commands
+from schedtop.model.short_lived import SORTS, by_command, often, sort_commands, spoken_rate
 from schedtop.panes.pane import EDGES, TITLE_FRAME, Pane
 from schedtop.panes.percent import percent
 from schedtop.panes.scheduler.short_lived.rows import COLUMNS, CommandRows
@@ -143,7 +143,7 @@ def _sums(view: View) -> str:
     if not len(rows):
         return ""
     counts = [
-        f"{often(int(rows['count'][chosen].sum()), frame.interval_ns)[1:]} {word}"
+        f"{spoken_rate(int(rows['count'][chosen].sum()), frame.interval_ns)}/s {word}"
         for word, chosen in (("processes", rows["is_thread"] == 0), ("threads", rows["is_thread"] != 0))
         if chosen.any()
     ]

@@ -99,7 +99,7 @@ async def test_waits_for_a_quota_stand_outside_of_the_sum(make_view: MakeView) -
         await pilot.pause()
         assert account(view).total_ns == account(make_view()).total_ns
         (line,) = [line for line in text(pilot.app).splitlines() if "for a quota" in line]
-        assert re.search("besides: waits for a quota +6.00 ms +-", line)
+        assert re.search("not in the sum: waits for a quota +6.00 ms +-", line)
         pane.show(make_view(change=lambda frame: replace(frame, slow_waits=frame.slow_waits[:0])))
         await pilot.pause()
         assert "for a quota" not in text(pilot.app)
