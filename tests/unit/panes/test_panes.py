@@ -297,7 +297,9 @@ async def test_slow_waits_columns_and_order(make_view: MakeView) -> None:
         assert word in screen.splitlines()[1]
 
 
-@pytest.mark.parametrize(("width", "time", "tids"), [(68, False, False), (80, False, False), (160, True, True)])
+@pytest.mark.parametrize(
+    ("width", "time", "tids"), [(68, False, False), (80, False, False), (88, True, False), (160, True, True)]
+)
 async def test_slow_waits_have_the_preempting_task_at_every_size(
     width: int, time: bool, tids: bool, make_view: MakeView
 ) -> None:

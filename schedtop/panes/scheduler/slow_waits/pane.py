@@ -17,7 +17,7 @@ from schedtop.model.rows import Rows, text
 from schedtop.model.sched_class import is_ordinary
 from schedtop.panes.pane import EDGES, Pane
 from schedtop.panes.scheduler.slow_waits.before import last_before
-from schedtop.panes.scheduler.slow_waits.rows import TIDS_LEAST, WHOLE_LEAST, WaitRows, columns_for, reason_spans
+from schedtop.panes.scheduler.slow_waits.rows import TIDS_LEAST, WHOLE_NAMES, WaitRows, columns_for, reason_spans
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans, steady
@@ -84,7 +84,7 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
         self.action_details()
 
     def table_columns(self) -> Sequence[Column[WaitRows]]:
-        return columns_for(*self._shape, tids=self._has_tids, whole=self.inner.width >= WHOLE_LEAST)
+        return columns_for(*self._shape, tids=self._has_tids, whole=self.inner.width in WHOLE_NAMES)
 
     @property
     def _has_tids(self) -> bool:

@@ -166,8 +166,8 @@ TIDS_LEAST = 88
 """From so many cells on names have their tids; below, what happened matters more than the number of a task."""
 
 
-WHOLE_LEAST = 70
-"""From so many cells on names are whole, and the time goes before they are cut, unless it sorts."""
+WHOLE_NAMES = range(70, 82)
+"""In so many cells the time goes before names are cut, unless it sorts; below, the cause would go; above, both fit."""
 
 
 def _reasons(tids: bool, whole: bool) -> tuple[Column[WaitRows], ...]:
