@@ -13,14 +13,20 @@ if [ "${1:-}" = stress ]; then
 	shift
 fi
 status=5
-# The second part then finds the tests compiled: 11,000 of them are looked at in half of the time.
+# The second part then finds the tests compiled.
 unset PYTHONDONTWRITEBYTECODE
 # Kernel programs are compiled once for both.
 SCHEDTOP_CACHE=$(mktemp -d)
 export SCHEDTOP_CACHE
 trap 'rm -rf "$SCHEDTOP_CACHE"' EXIT
 "$python" -m pytest -n 4 --dist worksteal --hypothesis-profile ci --reruns 1 -m "(not root or beside) and not alone and $length" -rRs "$@" || first=$?
-"$python" -m pytest -m "(root and not beside or alone) and $length" --reruns 2 --reruns-delay 5 -rRs --durations=40 "$@" || second=$?
+# Only what may have such tests is looked at, unless a path is given.
+quiet="tests/root $(grep -rl --include='*.py' 'pytest.mark.alone' tests/unit)"
+for argument in "$@"; do
+	case $argument in tests*) quiet= ;; esac
+done
+# shellcheck disable=SC2086
+"$python" -m pytest -m "(root and not beside or alone) and $length" --reruns 2 --reruns-delay 5 -rRs --durations=40 $quiet "$@" || second=$?
 for part in "${first:-0}" "${second:-0}"; do
 	if [ "$part" != 5 ] && { [ "$status" = 5 ] || [ "$status" = 0 ]; }; then
 		status=$part

@@ -118,8 +118,13 @@ def executed(node: ast.AST) -> Iterator[ast.AST]:
             yield from executed(below)
 
 
-def imported(path: Path) -> Iterator[str]:
+@cache
+def imported(path: Path) -> tuple[str, ...]:
     """Full names of all modules that a file imports, wherever in it."""
+    return tuple(_imported(path))
+
+
+def _imported(path: Path) -> Iterator[str]:
     for node in executed(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -136,10 +141,16 @@ def imported(path: Path) -> Iterator[str]:
                 yield str(node.args[0].value)
 
 
-GRAPH = {
-    name: {other for other in imported(path) if other.startswith("schedtop.")} - {name} for name, path in NAMES.items()
-}
-"""What each module imports of ours. The package itself, which has the version and imports nothing, is left out."""
+@cache
+def graph() -> dict[str, set[str]]:
+    """What each module imports of ours. The package itself, which has the version and imports nothing, is left out.
+
+    Not read before a test asks: each worker collects all tests.
+    """
+    return {
+        name: {other for other in imported(path) if other.startswith("schedtop.")} - {name}
+        for name, path in NAMES.items()
+    }
 
 
 def named(path: Path) -> str:
@@ -147,37 +158,42 @@ def named(path: Path) -> str:
 
 
 def test_the_walk_sees_imports_at_all() -> None:
-    assert "schedtop.base.units" in GRAPH["schedtop.history.history"]
+    assert "schedtop.base.units" in graph()["schedtop.history.history"]
     assert {part_of(name) for name in NAMES} == set(BELOW)
-    assert set().union(*GRAPH.values()) <= set(NAMES)
+    assert set().union(*graph().values()) <= set(NAMES)
 
 
 def test_what_only_a_type_checker_reads_is_no_import(tmp_path: Path) -> None:
     module = tmp_path / "module.py"
     module.write_text("if TYPE_CHECKING:\n    import a\nelse:\n    import b\ndef late():\n    import c\n")
-    assert list(imported(module)) == ["b", "c"]
+    assert imported(module) == ("b", "c")
 
 
 def test_modules_import_each_other_in_no_circle() -> None:
     cycle: list[str] = []
     try:
-        TopologicalSorter(GRAPH).prepare()
+        TopologicalSorter(graph()).prepare()
     except CycleError as error:
         cycle = [str(NAMES[name].relative_to(PACKAGE.parent)) for name in error.args[1]]
     assert not cycle, f"an import cycle: {' <- '.join(cycle)}"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=named)
-def test_a_module_imports_only_what_lies_below(path: Path) -> None:
-    allowed = may_import(part_of(name_of(path)))
-    wrong = {name for name in GRAPH[name_of(path)] if part_of(name) not in allowed}
-    assert wrong <= (LEAVES if part_of(name_of(path)) == "sources.kernel.findings" else set())
+def above(name: str) -> set[str]:
+    """What a module imports that does not lie below it."""
+    part = part_of(name)
+    allowed = may_import(part)
+    wrong = {other for other in graph()[name] if part_of(other) not in allowed}
+    return wrong - (LEAVES if part == "sources.kernel.findings" else set())
+
+
+def test_modules_import_only_what_lies_below() -> None:
+    assert {name: wrong for name in NAMES if (wrong := above(name))} == {}
 
 
 @cache
 def chain(name: str) -> tuple[str, ...]:
     """The longest way down from a module, with itself."""
-    return (name, *max(map(chain, GRAPH[name]), key=len, default=()))
+    return (name, *max(map(chain, graph()[name]), key=len, default=()))
 
 
 def test_the_house_has_few_floors() -> None:
@@ -202,10 +218,13 @@ def has_reason(lines: list[str], number: int) -> bool:
     return lines[above].lstrip().startswith("#")
 
 
-@pytest.mark.parametrize("path", MODULES, ids=named)
-def test_an_import_inside_a_function_says_why(path: Path) -> None:
+def without_reason(path: Path) -> list[str]:
     lines = path.read_text(encoding="utf-8").splitlines()
-    assert not [lines[node.lineno - 1] for node in late_imports(path) if not has_reason(lines, node.lineno)]
+    return [lines[node.lineno - 1] for node in late_imports(path) if not has_reason(lines, node.lineno)]
+
+
+def test_an_import_inside_a_function_says_why() -> None:
+    assert {named(path): lines for path in MODULES if (lines := without_reason(path))} == {}
 
 
 def test_few_imports_stand_inside_functions() -> None:
@@ -217,7 +236,7 @@ CHILDREN = ["bcc_child", "compiler_child"]
 
 
 def test_bcc_is_imported_only_by_the_children() -> None:
-    importers = [path for path in MODULES if "bcc" in {name.split(".")[0] for name in imported(path)}]
+    importers = [path for path in MODULES if "bcc" in roots(path)]
     assert [named(path) for path in importers] == ["sources/kernel/bcc_child.py"]
     at_once = [node for node in ast.parse(importers[0].read_text()).body if isinstance(node, ast.Import)]
     assert "bcc" not in {alias.name for node in at_once for alias in node.names}
@@ -225,13 +244,18 @@ def test_bcc_is_imported_only_by_the_children() -> None:
 
 @pytest.mark.parametrize("name", CHILDREN)
 def test_a_child_needs_nothing_of_ours(name: str) -> None:
-    roots = {module.split(".")[0] for module in imported(PACKAGE / "sources" / "kernel" / f"{name}.py")}
-    assert roots - {"bcc"} <= sys.stdlib_module_names
+    assert roots(PACKAGE / "sources" / "kernel" / f"{name}.py") - {"bcc"} <= sys.stdlib_module_names
 
 
-@pytest.mark.parametrize("path", [path for path in MODULES if part_of(name_of(path)) not in DRAWS], ids=named)
-def test_textual_is_imported_only_by_the_screen(path: Path) -> None:
-    assert not SCREEN & {name.split(".")[0] for name in imported(path)}
+def roots(path: Path) -> set[str]:
+    """The packages that a module imports of."""
+    return {name.split(".")[0] for name in imported(path)}
+
+
+def test_textual_is_imported_only_by_the_screen() -> None:
+    others = [path for path in MODULES if part_of(name_of(path)) not in DRAWS]
+    assert len(others) > 100
+    assert [named(path) for path in others if SCREEN & roots(path)] == []
 
 
 OTHERS = {
@@ -250,7 +274,6 @@ OTHERS |= {"elftools", "plotext", "tomlkit"}
 """What else may be imported at all. Another one needs a reason in docs/dependencies.md."""
 
 
-@pytest.mark.parametrize("path", MODULES, ids=named)
-def test_imports_are_only_those_allowed(path: Path) -> None:
-    roots = {name.split(".")[0] for name in imported(path)}
-    assert roots - sys.stdlib_module_names - SCREEN <= OTHERS
+def test_imports_are_only_those_allowed() -> None:
+    allowed = OTHERS | SCREEN | sys.stdlib_module_names
+    assert {named(path): wrong for path in MODULES if (wrong := roots(path) - allowed)} == {}
