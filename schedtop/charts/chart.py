@@ -26,13 +26,14 @@ TALL, MEDIUM = 11, 5
 class Line:
     """A line of a chart. `name`: at most five characters; `values`: one a column, `None` where nothing is known.
 
-    `filled`: it is drawn as an area.
+    `filled`: it is drawn as an area; `shaded`: as a line with an area below it.
     """
 
     name: str
     style: str
     values: Sequence[float | None]
     filled: bool = False
+    shaded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,21 +52,25 @@ def canvas(chart: Chart, scale: Scale, columns: int, rows: int) -> list[list[Spa
     figure.ruler("y", "left").pixel(AXIS_COLOUR).lim(0, 1).ticks([scale.share(value) for value in ticks], labels=labels)
     figure.ruler("x").lim(0, width - 1).ticks([])
     for number, line in enumerate(chart.lines):
-        _draw(figure, line, number + 1, scale, width)
+        if line.filled or line.shaded:
+            _draw(figure, line, number + 1, scale, width, is_area=True)
+    for number, line in enumerate(chart.lines):
+        if not line.filled:
+            _draw(figure, line, number + 1, scale, width)
     styles = {AXIS_COLOUR: AXIS_STYLE} | {number + 1: line.style for number, line in enumerate(chart.lines)}
     text: str = figure.build().string()
     return [_spans(line, styles) for line in text.split("\n")[:rows]]
 
 
-def _draw(figure: Any, line: Line, colour: int, scale: Scale, columns: int) -> None:
+def _draw(figure: Any, line: Line, colour: int, scale: Scale, columns: int, *, is_area: bool = False) -> None:
     known = [(at, scale.share(value)) for at, value in enumerate(line.values) if value is not None]
     if not known:
         return
     places = [at for at, _ in known]
     step = (columns - 1) / max(1, len(line.values) - 1)
-    marker = plotext().marker(AREA_MARKER if line.filled else LINE_MARKER, colour)
+    marker = plotext().marker(AREA_MARKER if is_area else LINE_MARKER, colour)
     signal = figure.signal([at * step for at in places], [share for _, share in known], marker=marker)
-    if line.filled:
+    if is_area:
         signal = signal.fillx()
     else:
         signal = signal.lines()
