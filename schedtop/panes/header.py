@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -294,28 +294,24 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     command = f"→ {steady(verdict.advice) or typed}" if typed else action if width >= WHOLE_ACTION else ""
     # What names the same command again can wait for the verdict in full.
     said = [item for item in verdict.evidence if not verdict.command or verdict.command not in item]
-    # Where nothing is to be typed, the way back comes first.
+    # Where nothing is to be typed, the way back comes first; a second command in one line would be typed by mistake.
     kept, undo = (f"{told[:1].lower()}{told[1:]}" for told in (verdict.live.kept, verdict.live.undo))
-    told = filter(None, (kept, *((*said, undo) if typed else (undo, *said))))
+    told = filter(None, (kept, *(said if typed else (undo, *said))))
     evidence: Parts = [[(steady(item), plain)] for item in told]
     room = max(1, width - width_of(relief) - width_of(head) - 1)
-    headline = _fitting(verdict, room + width - width_of(command) - 4, relieved=bool(relief))
-    headline = _UNIT.sub(NO_BREAK, headline)
-    first, rest = headline, ""
-    if width_of(headline) > room:
-        first, rest = broken(headline, room)
-    elif action and evidence and not (banded and typed) and width_of(headline) + width_of(action) + 3 <= room:
-        first, action = f"{headline}   {action}", ""
-    below = "   ".join(filter(None, (rest, action)))
-    if typed and width_of(below) > width - 1:
-        action = _without_asides(action, typed)
-        below = "   ".join(filter(None, (rest, action)))
-    if command and width_of(below) > width - 1:
-        below = "   ".join(filter(None, (rest, command)))
-        if rest and width_of(below) > width - 1:
-            first, rest = _clauses(headline, room, width - 1 - width_of(command) - 3)
-            whole = action if not rest and width_of(action) < width else command
-            below = "   ".join(filter(None, (rest, whole)))
+    headlines = [_UNIT.sub(NO_BREAK, words) for words in _headlines(verdict, relieved=bool(relief))]
+    headline = _first_that_fits(headlines, lambda words: _beside(broken(words, room)[1], command), [width - 1])
+    first, rest = broken(headline, room)
+    one_line = _beside(headline, action)
+    if action and evidence and not (banded and typed) and width_of(one_line) <= room:
+        first, action = one_line, ""
+    actions = list(dict.fromkeys((action, _without_asides(action, typed), command or action)))
+    # What sets the command off may go for the key that tells the rest.
+    rooms = [width - 1 - spans_width(why), width - 1] if banded and typed else [width - 1]
+    below = _first_that_fits([_beside(rest, words) for words in actions], str, rooms)
+    if rest and command and width_of(below) > width - 1:
+        first, rest = _clauses(headline, room, width - 1 - width_of(command) - 3)
+        below = _beside(rest, action if not rest and width_of(action) < width else command)
     first, below = first.replace(NO_BREAK, " "), below.replace(NO_BREAK, " ")
     room = max(1, width - 1)
     if width_of(below) <= room - spans_width(why):
@@ -335,8 +331,8 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     return lines
 
 
-def _fitting(verdict: Verdict, room: int, *, relieved: bool) -> str:
-    """The headline in so many cells, if words that matter less can be left out of it for that.
+def _headlines(verdict: Verdict, *, relieved: bool) -> list[str]:
+    """The headline, and then without words that matter less, if these can be left out of it.
 
     When an alarm ended stands first, because the last clauses are dropped; beside what a command has helped it need not
     be said.
@@ -346,7 +342,17 @@ def _fitting(verdict: Verdict, room: int, *, relieved: bool) -> str:
     headlines = [f"{steady(ended)}; now: {now}" for ended in ends] or [now]
     for long, short in _SHORTER:
         headlines.append(long.sub(short, headlines[-1]))
-    return next((headline for headline in headlines if width_of(headline) <= room), headlines[-1])
+    return headlines
+
+
+def _beside(words: str, action: str) -> str:
+    """The headline, or what is left of it for the second line, and the action; each may be empty."""
+    return "   ".join(filter(None, (words, action)))
+
+
+def _first_that_fits(texts: Sequence[str], taken: Callable[[str], str], rooms: Sequence[int]) -> str:
+    """The first of which what is `taken` has room, better in the first of the rooms; if none has, the last one."""
+    return next((text for room in rooms for text in texts if width_of(taken(text)) <= room), texts[-1])
 
 
 def _without_asides(action: str, typed: str) -> str:

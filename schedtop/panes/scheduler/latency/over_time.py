@@ -250,6 +250,9 @@ class OverTimePane(Pane[View]):
         waits = columns.histogram(min(max(column, 0), placed.width - 1))
         own = [frame for begin, last, frame in placed.frames if begin <= column <= last]
         span_ns = sum(frame.interval_ns for frame in own)
+        if not placed.cursor and span_ns < view.frame.interval_ns < 2 * span_ns:
+            # The first intervals are short: what is told beside it is of all the window.
+            waits, span_ns = view.latency(), view.frame.interval_ns
         clock = format_clock(own[-1].start_time_ns + own[-1].interval_ns) if placed.cursor and own else ""
         longest_ns = throttled.longest_in(column)
         quota = throttled_words(longest_ns, own, view.settings.shown_filter.cpus or None)
