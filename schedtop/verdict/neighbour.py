@@ -13,8 +13,6 @@ from schedtop.verdict.phrases import of_one_name
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import task_names, typed
 
-_LEAVE_IT = "Leave it unless it must be fast; to look closer"
-
 
 class Neighbour(NamedTuple):
     """The CPU that has room, and who needs it."""
@@ -62,7 +60,7 @@ def left_together(
     # On a narrow screen the command stands alone: it must do no harm.
     also = f"Or let {moved.name} share CPU {there.cpu} with {there.service}: {command}"
     headline = f"{them.words}; one of them on CPU {there.cpu} would delay {there.service}"
-    look = typed(_LEAVE_IT, f"schedtop task {moved.tid}")
+    look = typed(f"Leave {moved.name} there unless it must be fast; to look closer", f"schedtop task {moved.tid}")
     return Finding(headline, evidence, *look, "notice", (*hidden, also), may_stay=True)
 
 

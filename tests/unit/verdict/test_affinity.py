@@ -317,7 +317,7 @@ def test_a_hog_is_not_sent_to_a_cpu_that_a_service_half_uses() -> None:
     crowded = found(500, 0.5)
     assert crowded.level == "notice"
     assert crowded.headline == "CPU 1: app ×2 compete (up to 8.00 ms); one of them on CPU 0 would delay api"
-    assert crowded.action == "Leave it unless it must be fast; to look closer: schedtop task 101"
+    assert crowded.action == "Leave app there unless it must be fast; to look closer: schedtop task 101"
     assert crowded.alternatives[-1] == "Or let app share CPU 0 with api: taskset -cp 0-1 101"
     roomy, nobody, light, asked = (
         found(200, 0.2),

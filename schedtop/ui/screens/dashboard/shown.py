@@ -120,10 +120,11 @@ class Shown:
 
     def told(self, verdict: Verdict, view: View) -> Verdict:
         """What is told of the verdict on a View. One that goes on does not flicker; one of the past is as it was."""
+        is_live = not view.host.recorded_source
         tell = self._told.frozen if self.timeline.is_frozen else self._told.shown
-        verdict = tell(verdict, view)
-        if not view.host.recorded_source:
-            verdict = with_script(verdict).with_keys()
+        verdict = tell(with_script(verdict) if is_live else verdict, view)
+        if is_live:
+            verdict = verdict.with_keys()
         return verdict.with_sudo() if "SUDO_UID" in os.environ else verdict
 
     def grow_older(self) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from dataclasses import replace
+from statistics import median_high
 
 from schedtop.base.units import NS_PER_S, format_ns, format_round_ns, format_whole_s
 from schedtop.history.view import ViewSettings
@@ -30,6 +32,9 @@ ABOUT_THE_SAME = 0.1
 ENOUGH = 0.5
 """A quota to be typed stays while this part of it or more would do: what was needed a moment ago comes again."""
 
+COMPARED = 10
+"""With so many of its last intervals an alarm is compared once it has ended."""
+
 VAGUE = ("mixed", "queueing")
 """Rules that name no single cause."""
 
@@ -47,6 +52,7 @@ class Held:
         self._true_ns = 0
         self._alarm_ns: int | None = None
         self._alarm_load: float | None = None
+        self._alarm_loads: deque[float] = deque(maxlen=COMPARED)
         self._alarm_about = ("", "")
         self._notice_since_ns: int | None = None
         self._notice_ns: int | None = None
@@ -73,6 +79,10 @@ class Held:
         if verdict.level == "alarm":
             goes_on = _just_now(self._alarm_ns, end_ns) is not None
             self._alarm_load = max(self._alarm_load or 0.0, load or 0.0) if goes_on else load
+            if not goes_on:
+                self._alarm_loads.clear()
+            if load is not None:
+                self._alarm_loads.append(load)
             self._alarm_ns, self._alarm_about = end_ns, (verdict.rule, verdict.command)
         self._note_notice(verdict, end_ns)
         self._verdict, self._settings, self._true_ns = verdict, settings, end_ns
@@ -111,10 +121,12 @@ class Held:
         return same and recent and (load or 0) > GOES_ON * (self._alarm_load or 0) > 0
 
     def _less_words(self, load: float | None) -> str:
-        if not self._alarm_load or load is None:
+        # The worst of them may be a second of its own.
+        usual = median_high(self._alarm_loads) if self._alarm_loads else 0.0
+        if not usual or load is None:
             return ""
-        before = f"{format_ns(round(self._alarm_load * NS_PER_S))} before"
-        if load > MUCH_LESS * self._alarm_load:
+        before = f"{format_ns(round(usual * NS_PER_S))} before"
+        if load > MUCH_LESS * usual:
             return ""  # of a storm that waits behind all others now
         if not load:
             return f"no slow waits ({before})"

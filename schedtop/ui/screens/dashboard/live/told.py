@@ -32,10 +32,13 @@ BY_SLOW_WAITS = (
 LEFT_ALONE_NS = 300 * NS_PER_S
 """So long after a command has helped no notice proposes to change more."""
 
+OF_MUCH_WORK = ("saturated", "forks")
+"""Rules about what runs most."""
+
 RARE_LOAD = 1.0
 """Few waits with more of the time are something new."""
 
-_SENTENCES = ("Tasks ", "Mixed ", "Only ", "Little ", "Nothing ", "No ")
+_SENTENCES = ("Tasks ", "Mixed ", "Only ", "Little ", "Nothing ", "No ", "More ")
 """How headlines begin that do not begin with a name."""
 
 MOST_MOMENTS = 600
@@ -86,8 +89,9 @@ class Told:
             self._helped_ns = end_ns
         if self._helped_ns is None or not 0 <= end_ns - self._helped_ns <= LEFT_ALONE_NS:
             return verdict
-        if relieved and verdict.rule == "saturated" and not verdict.late.tid:
-            verdict = replace(verdict, level="notice")
+        if verdict.rule in OF_MUCH_WORK and not verdict.late.tid and (relieved or verdict.level == "notice"):
+            # What runs most goes on, and nobody else waits for it.
+            return _as_it_is(verdict)
         if relieved and verdict.headline == CHECKING:
             # It is known by now.
             return replace(verdict, level="ok", rule=CALM, alternatives=())
@@ -102,12 +106,20 @@ class Told:
             return replace(verdict, level="ok")
         if is_little:
             taken = f"{LITTLE_LEFT} {format_ns(round(load * NS_PER_S))} of slow waits a second"
-            calm = Verdict("ok", verdict.rule, taken, (f"most of it: {_clause(verdict.headline)}",), live=verdict.live)
+            calm = Verdict("ok", verdict.rule, taken, live=verdict.live)
             return calm.beside(kept="")
-        if not changes(verdict.command):
-            return verdict
-        possible = f"If this lasts, {verdict.action[0].lower()}{verdict.action[1:]}"
-        return replace(verdict, alternatives=(possible, *verdict.alternatives), action=LEAVE_IT, command="")
+        return _left(verdict) if changes(verdict.command) else verdict
+
+
+def _left(verdict: Verdict) -> Verdict:
+    """The verdict without the command that would change more at once."""
+    possible = f"If this lasts, {verdict.action[0].lower()}{verdict.action[1:]}"
+    return replace(verdict, alternatives=(possible, *verdict.alternatives), action=LEAVE_IT, command="")
+
+
+def _as_it_is(verdict: Verdict) -> Verdict:
+    """What may stay as it is."""
+    return replace(_left(verdict) if verdict.command else verdict, level="ok", may_stay=True)
 
 
 def _in_one_line(verdict: Verdict) -> Verdict:
@@ -115,11 +127,13 @@ def _in_one_line(verdict: Verdict) -> Verdict:
     relieved, left = verdict.live.relieved, verdict.live.left
     if not relieved or verdict.level != "ok":
         return verdict
-    if verdict.may_stay or (not left and verdict.rule != CALM):
-        left = _clause(verdict.headline)
+    evidence, rest = verdict.evidence, _clause(verdict.headline)
+    if verdict.rule != CALM:
+        # How much is left, if it is known, is the same sentence each second.
+        left, evidence = (left, (rest, *evidence)) if left else (rest, evidence)
     action, command = (verdict.action, verdict.command) if verdict.may_stay else ("", "")
     headline = "; ".join(filter(None, (relieved, left)))
-    one = replace(verdict, headline=headline, action=action, command=command)
+    one = replace(verdict, headline=headline, evidence=evidence, action=action, command=command)
     return one.beside(relieved="", ended="", left="")
 
 

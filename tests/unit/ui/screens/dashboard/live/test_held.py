@@ -27,7 +27,7 @@ OK, NOTICE, ALARM, UNKNOWN = (
 )
 SETTINGS = ViewSettings()
 
-LEFT = "slow waits take 250 ms a second (520 ms before)"
+LEFT = "slow waits take 250 ms a second (490 ms before)"
 
 
 def shown(*verdicts: Verdict, settings: ViewSettings = SETTINGS) -> list[Verdict]:
