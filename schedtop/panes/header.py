@@ -296,7 +296,7 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     said = [item for item in verdict.evidence if not verdict.command or verdict.command not in item]
     # Where nothing is to be typed, the way back comes first; a second command in one line would be typed by mistake.
     kept, undo = (f"{told[:1].lower()}{told[1:]}" for told in (verdict.live.kept, verdict.live.undo))
-    told = filter(None, (kept, *(said if typed else (undo, *said))))
+    told = filter(None, (kept, *(said if typed and not verdict.may_stay else (undo, *said))))
     evidence: Parts = [[(steady(item), plain)] for item in told]
     room = max(1, width - width_of(relief) - width_of(head) - 1)
     headlines = [_UNIT.sub(NO_BREAK, words) for words in _headlines(verdict, relieved=bool(relief))]

@@ -28,7 +28,7 @@ from schedtop.verdict.rules import (
     steal,
     throttling,
 )
-from schedtop.verdict.verdict import Verdict
+from schedtop.verdict.verdict import ALSO, Verdict
 from schedtop.verdict.words import late_helper_words, over_words, quota_context
 
 RULES: Sequence[Rule] = (
@@ -87,8 +87,8 @@ def verdict_on(facts: Facts, breathe: Callable[[], object] = keep_on) -> Verdict
     if rule.level == BY_LOAD:
         # A second cause, with an end of its own: it does not wait behind `v`.
         quota, helper = quota_context(facts), late_helper_words(facts, verdict.headline)
-        also = [f"also, {words}" for words in (quota if quota in verdict.evidence else "", helper) if words]
-        verdict = replace(verdict, headline="; ".join((verdict.headline, *also)))
+        also = (words for words in (quota if quota in verdict.evidence else "", helper) if words)
+        verdict = replace(verdict, headline=ALSO.join((verdict.headline, *also)))
     span = facts.frame.interval_ns
     if span >= LITTLE_NS or verdict.rule == "too-short":
         return verdict

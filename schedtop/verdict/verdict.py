@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 THRESHOLD_COMMAND = "sudo schedtop --threshold "
@@ -32,13 +32,20 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """A task that is late, by its number (0: none), and the words on it, which are a clause of the headline."""
+    """A task that is late, by its number (0: none), and the words on it, which are a clause of the headline.
+
+    `share`: for how much of the time it waits.
+    """
 
     tid: int = 0
     words: str = ""
+    share: float = field(default=1.0, compare=False)
 
 
 NOT_LATE = Late()
+
+ALSO = "; also, "
+"""Before a second trouble at the end of a headline."""
 
 _FOR_THE_SCREEN = ("late", "may_stay", "live")
 

@@ -37,7 +37,7 @@ from schedtop.verdict.limits import (
 from schedtop.verdict.parts import ALIKE, Part, blockers_of, steadiest, waiters
 from schedtop.verdict.phrases import counted, listed, of_one_name, percent, task_words, verb
 from schedtop.verdict.slow import OWN_COMM, asks_to_wait
-from schedtop.verdict.verdict import THRESHOLD_COMMAND
+from schedtop.verdict.verdict import NOT_LATE, THRESHOLD_COMMAND, Late
 
 OVER = "No such wait"
 """How a headline begins that is about what is over."""
@@ -96,7 +96,10 @@ FEWER = "Start fewer processes (keep workers), or lower their priority"
 NICE_MAY_NOT_HELP = "Nice acts only inside a session; if it does not help: echo 19 > /proc/PID/autogroup"
 
 LOOKED_BACK = 10
-"""Intervals in which it is looked for a wait that tells where tasks meet."""
+"""Intervals in which it is looked for a wait that tells where tasks meet, and for the task that waits most."""
+
+FEW_LATE, STEADY_LATE = 5, 2
+"""Of so many it is asked which has waited longest of late; of one that waits so many times less than another, not."""
 
 LOW_NICE, LEAST_NICE = 10, 19
 """What a task is reniced to that others wait for: a tenth of the weight of nice 0, and next to none."""
@@ -234,12 +237,31 @@ def latest_of(f: Facts, tasks: Rows) -> Part | None:
     tasks = rows_where(tasks, (tasks["comm"] != OWN_COMM) & (tasks["parent_tgid"] != KTHREADD_TGID))
     tasks = rows_where(tasks, (tasks["ended"] == 0) & (tasks["run_delay_ns"] >= WAITS_SHARE * f.frame.interval_ns))
     tasks = rows_where(tasks, ~asks_to_wait(tasks))
-    return next(iter(waiters(tasks[np.argsort(-tasks["run_delay_ns"], kind="stable")[:1]])), None)
+    if not len(tasks):
+        return None
+    # Of several that wait about as long the one that has waited longest of late: another one each second misleads.
+    tasks = tasks[np.argsort(-tasks["run_delay_ns"], kind="stable")[:FEW_LATE]]
+    alike = rows_where(tasks, STEADY_LATE * tasks["run_delay_ns"] >= tasks["run_delay_ns"].max())
+    if len(alike) == 1:
+        return waiters(alike)[0]
+    lately = dict.fromkeys(alike["tid"].tolist(), 0)
+    for frame in f.view.series[-LOOKED_BACK:]:
+        for tid in lately:
+            lately[tid] += int(frame.tasks["run_delay_ns"][frame.tasks["tid"] == tid].sum())
+    most = max(lately, key=lambda tid: lately[tid])
+    return waiters(rows_where(alike, alike["tid"] == most))[0]
 
 
 def waits_words(f: Facts, part: Part) -> str:
     """For how much of the time a task waits."""
     return f"{part.words} waits {percent(part.ns / max(1, f.frame.interval_ns))} of the time"
+
+
+def late_of(f: Facts, part: Part | None) -> Late:
+    """The same for a verdict."""
+    if part is None:
+        return NOT_LATE
+    return Late(part.tid, waits_words(f, part), part.ns / max(1, f.frame.interval_ns))
 
 
 def late_beside(f: Facts, biggest: BiggestProcess) -> Part | None:

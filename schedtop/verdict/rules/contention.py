@@ -12,7 +12,6 @@ from schedtop.verdict.limits import MAIN_SHARE, NOTABLE_SHARE, STORM_VICTIMS
 from schedtop.verdict.parts import Part, blockers_of, main_blocker, on_worst_cpu, victims_of, waiters, wakers_of
 from schedtop.verdict.phrases import counted, percent, verb
 from schedtop.verdict.rule import Finding
-from schedtop.verdict.verdict import NOT_LATE, Late
 from schedtop.verdict.words import (
     LIST_RUNNERS,
     UNLOAD_SCHED_EXT,
@@ -22,6 +21,7 @@ from schedtop.verdict.words import (
     fewer_processes,
     hidden_words,
     late_beside,
+    late_of,
     let_biggest_wait,
     let_wait,
     p99_words,
@@ -34,7 +34,6 @@ from schedtop.verdict.words import (
     task_names,
     typed,
     up_to_words,
-    waits_words,
 )
 
 
@@ -112,7 +111,7 @@ def _saturated(f: Facts, longest: str, evidence: tuple[str, ...], last: tuple[st
     average = f"on average{f', {longest}' if longest else f' over {format_ns(f.frame.interval_ns)}'}"
     most = _biggest(f)
     late = most.late if most.words and not f.chosen else None
-    told_late = Late(late.tid, waits_words(f, late)) if late else NOT_LATE
+    told_late = late_of(f, late)
     if f.chosen:
         part = f"{percent(most.share)} of it with {most.words}" if most.words else "more work than CPUs"
         headline = f"{_chosen_words(f)}: {busy}, {part}{most.beside}"

@@ -12,13 +12,13 @@ from schedtop.verdict.parts import Part
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.short_lived import ShortLived
 from schedtop.verdict.slow import urgent
-from schedtop.verdict.verdict import NOT_LATE, Late
 from schedtop.verdict.words import (
     FEWER,
     LOOK,
     NICE_MAY_NOT_HELP,
     context_words,
     fewer_processes,
+    late_of,
     latest_of,
     p99_words,
     shares_words,
@@ -51,7 +51,7 @@ def short_lived(f: Facts) -> Finding | None:
     # Once all others go first and none of them notices, nobody is harmed.
     is_calm = action[1].startswith(LOOK) and (not most or most.ns < DELAYED_SHARE * f.frame.interval_ns)
     level = "notice" if is_calm or not f.slow.enough else ""
-    return Finding(headline, evidence, *action, level, also, Late(most.tid, late) if most else NOT_LATE)
+    return Finding(headline, evidence, *action, level, also, late_of(f, most))
 
 
 def _action(f: Facts, found: ShortLived) -> tuple[str, str]:

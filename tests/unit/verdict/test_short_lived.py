@@ -107,6 +107,23 @@ def test_process_per_second_is_no_storm_beside_other_load() -> None:
     )
 
 
+def test_of_two_that_wait_about_as_long_the_same_one_is_told_each_second() -> None:
+    """web and api took turns in the headline, and of the one that was helped nothing had been told."""
+
+    def told(*seconds: tuple[int, int]) -> int:
+        frames = []
+        for number, (web_ms, api_ms) in enumerate(seconds, 1):
+            web = tasks(tid=40, comm=b"web", run_delay_ns=web_ms * MS)
+            api = tasks(tid=41, comm=b"api", run_delay_ns=api_ms * MS)
+            made = frame(busy=(0.6, 0.6), short_lived=short_lived(1200, MS), tasks=np.concatenate((web, api)))
+            frames.append(replace(made, end_ns=number * NS_PER_S))
+        return judge(History(HOST, frames).view(ViewSettings())).late.tid
+
+    assert told((120, 150)) == 41
+    assert told((200, 150), (120, 150)) == 40
+    assert told((400, 150), (120, 250)) == 41
+
+
 def test_a_storm_names_its_commands_and_who_waits_meanwhile() -> None:
     three = np.concatenate(
         [short_lived(count, 500_000, comm) for count, comm in ((500, b"cat"), (400, b"date"), (400, b"w"))]

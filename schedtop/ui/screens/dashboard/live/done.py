@@ -9,7 +9,7 @@ from schedtop.base.units import NS_PER_S
 from schedtop.history.view import View
 from schedtop.ui.screens.dashboard.live.held import TOLD_NS
 from schedtop.ui.screens.dashboard.live.helped import LEVELS
-from schedtop.ui.screens.dashboard.live.undo import look_again, undo
+from schedtop.ui.screens.dashboard.live.undo import is_about_the_same, look_again, undo
 from schedtop.verdict.verdict import Verdict
 from schedtop.verdict.words import LOOKED_BACK, OVER
 
@@ -65,7 +65,10 @@ class Done:
         if not _is_here(view) or verdict.level not in LEVELS:
             return verdict
         end_ns = view.frame.end_ns
-        own = self._noted(verdict, end_ns)
+        own, command = self._noted(verdict, end_ns), verdict.command
+        if verdict.rule == "forks" and (own is None or own.since_ns is None):
+            # What is in place about a storm shows in the next slow waits behind it; until then it may ask for more.
+            own = next((one for one in reversed(self._done) if is_about_the_same(one.verdict.command, command)), own)
         since_ns = own.since_ns if own else None
         if since_ns is not None and verdict.headline.startswith(OVER):
             return replace(verdict, action="", command="")
@@ -76,7 +79,7 @@ class Done:
             return Verdict("notice", done.verdict.rule, CHECKING, (was,))
         if since_ns is None:
             return verdict
-        action, look = look_again(verdict.command)
+        action, look = look_again(own.verdict.command if own else verdict.command)
         # The rule sees it in the waits of the next seconds.
         level = "notice" if verdict.rule == "forks" and end_ns - since_ns <= SEEN_NS else verdict.level
         return replace(verdict, level=level, action=action, command=look)

@@ -10,7 +10,7 @@ from statistics import median_high
 from schedtop.base.units import NS_PER_S, format_ns, format_round_ns, format_whole_s
 from schedtop.history.view import ViewSettings
 from schedtop.verdict.verdict import Verdict
-from schedtop.verdict.words import OVER
+from schedtop.verdict.words import LOOK, OVER
 
 HELD_NS = 3 * NS_PER_S
 """So long what was worse stays. A load that waits for its next job every other second is one trouble, not many."""
@@ -117,6 +117,8 @@ class Held:
     def _goes_on(self, verdict: Verdict, end_ns: int, load: float | None) -> bool:
         """Whether it is the trouble of the last alarm, with the same command, and not much less."""
         same = verdict.level == "notice" and (verdict.rule, verdict.command) == self._alarm_about
+        # Once all others go first, a storm is an alarm for as long as one of them is late.
+        same = same and not verdict.command.startswith(LOOK)
         recent = _just_now(self._alarm_ns, end_ns) is not None
         return same and recent and (load or 0) > GOES_ON * (self._alarm_load or 0) > 0
 

@@ -12,9 +12,9 @@ from schedtop.ui.screens.dashboard.live.held import Held
 from schedtop.ui.screens.dashboard.live.helped import Helped
 from schedtop.ui.screens.dashboard.live.raised import Raised
 from schedtop.ui.screens.dashboard.live.undo import changes
-from schedtop.verdict.limits import LITTLE_LOAD
+from schedtop.verdict.limits import DELAYED_SHARE, LITTLE_LOAD
 from schedtop.verdict.slow import slow_load
-from schedtop.verdict.verdict import Verdict
+from schedtop.verdict.verdict import ALSO, Verdict
 
 LEAVE_IT = "Leave it for now"
 
@@ -89,15 +89,15 @@ class Told:
             self._helped_ns = end_ns
         if self._helped_ns is None or not 0 <= end_ns - self._helped_ns <= LEFT_ALONE_NS:
             return verdict
-        if verdict.rule in OF_MUCH_WORK and not verdict.late.tid and (relieved or verdict.level == "notice"):
-            # What runs most goes on, and nobody else waits for it.
-            return _as_it_is(verdict)
         if relieved and verdict.headline == CHECKING:
             # It is known by now.
             return replace(verdict, level="ok", rule=CALM, alternatives=())
-        if relieved and verdict.late.tid and verdict.level == "notice":
+        goes_on_alone = _goes_on_alone(verdict)
+        if relieved and verdict.late.tid and (verdict.level == "notice" or goes_on_alone):
             # Another number, of another span, beside that of what has helped.
             verdict = replace(verdict, headline=verdict.headline.replace(f"; {verdict.late.words}", ""))
+        if goes_on_alone:
+            return _as_it_is(verdict)
         is_little = relieved and _is_little(verdict, load)
         if verdict.headline == CHECKING or (verdict.level != "notice" and not is_little):
             return verdict
@@ -130,11 +130,20 @@ def _in_one_line(verdict: Verdict) -> Verdict:
     evidence, rest = verdict.evidence, _clause(verdict.headline)
     if verdict.rule != CALM:
         # How much is left, if it is known, is the same sentence each second.
-        left, evidence = (left, (rest, *evidence)) if left else (rest, evidence)
+        told = () if verdict.headline.startswith(LITTLE_LEFT) else (rest,)
+        left, evidence = (left, (*told, *evidence)) if left else (rest, evidence)
     action, command = (verdict.action, verdict.command) if verdict.may_stay else ("", "")
     headline = "; ".join(filter(None, (relieved, left)))
     one = replace(verdict, headline=headline, evidence=evidence, action=action, command=command)
     return one.beside(relieved="", ended="", left="")
+
+
+def _goes_on_alone(verdict: Verdict) -> bool:
+    """Whether it is about what runs most, and nobody else waits much for that."""
+    late = verdict.late.tid and verdict.late.share >= DELAYED_SHARE
+    if verdict.rule not in OF_MUCH_WORK or late or ALSO in verdict.headline:
+        return False
+    return verdict.level == "notice" or (verdict.level == "alarm" and bool(verdict.live.relieved))
 
 
 def _is_little(verdict: Verdict, load: float) -> bool:

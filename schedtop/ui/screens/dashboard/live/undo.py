@@ -15,6 +15,7 @@ _ORDINARY = re.compile(r"chrt -o -p 0 (\d+)")
 _NICE = re.compile(r"renice -n -?\d+ -p (\d+(?: \d+)*)")
 _FILE = re.compile(r"echo (\S+) > (\S+|'[^']+')")
 _LOOP = re.compile(r"for p in (\d+(?: \d+)*); do ([^|&]+); done")
+_PROCESSES = re.compile(r"(?:-p|for p in|args|/proc/) ?(\d+(?: \d+)*)")
 _AUTOGROUP = re.compile(r"/autogroup-\d+ nice (-?\d+)")
 
 _POLICIES = {os.SCHED_OTHER: "-o", os.SCHED_FIFO: "-f", os.SCHED_RR: "-r", os.SCHED_BATCH: "-b", os.SCHED_IDLE: "-i"}
@@ -35,6 +36,12 @@ def undo(command: str) -> str:
 def changes(command: str) -> bool:
     """Whether it changes something, and does not only look."""
     return command.startswith(("taskset ", "chrt ", "renice ", "echo ", "for "))
+
+
+def is_about_the_same(one: str, other: str) -> bool:
+    """Whether two commands are about the same processes."""
+    found, also = (_PROCESSES.search(command) for command in (one, other))
+    return bool(found and also and found[1] == also[1])
 
 
 def look_again(command: str) -> tuple[str, str]:

@@ -211,6 +211,36 @@ def test_what_runs_most_is_no_alarm_once_another_has_been_helped() -> None:
     assert told.shown(late, view(2)).level == "alarm"
 
 
+def test_a_storm_that_keeps_nobody_waiting_any_more_may_stay() -> None:
+    """It was an alarm for ten seconds more: its own waits go on, and one of 3 % stood in the headline."""
+    told = Told()
+    told._reliefs = (Relieved("web (7) waits 4 % of the time (20 % before)"),)  # type: ignore[assignment]
+
+    def shown(share: float, more: str = "") -> tuple[str, str]:
+        late = Late(7, f"web (7) waits {share:.0%} of the time", share)
+        storm = Verdict("alarm", "forks", f"make starts 900 sh processes/s; {late.words}{more}", late=late)
+        one = told.shown(storm, view(1))
+        return one.level, one.headline
+
+    assert shown(0.03) == ("ok", "web (7) waits 4 % of the time (20 % before); make starts 900 sh processes/s")
+    assert shown(0.2)[0] == shown(0.03, "; also, S is throttled")[0] == "alarm"
+
+
+def test_no_other_command_is_proposed_about_a_storm_that_has_been_told_to_wait(sleeper: int) -> None:
+    """Until a slow wait tells where they meet now, the verdict asks for the nice value of its tasks."""
+    told, before = Told(), nice_of(sleeper)
+    first, more = (replace(alarm(f"renice -n {nice} -p {sleeper}"), rule="forks") for nice in (10, 19))
+    other = replace(alarm(f"renice -n 10 -p {os.getpid()}"), rule="forks")
+    told.shown(first, view(1))
+    os.setpriority(os.PRIO_PROCESS, sleeper, 10)
+    try:
+        told.shown(first, view(2))
+        assert told.shown(more, view(8)).command == f"schedtop task {sleeper}"
+        assert told.shown(other, view(9)).command == other.command
+    finally:
+        os.setpriority(os.PRIO_PROCESS, sleeper, before)
+
+
 def test_the_way_back_is_to_what_was_before_the_first_command(sleeper: int) -> None:
     """After nice 10 and nice 19 it was nice 10."""
     told, before = Told(), nice_of(sleeper)

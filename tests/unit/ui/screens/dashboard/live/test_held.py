@@ -116,6 +116,10 @@ def test_one_that_is_just_large_enough_stays() -> None:
     assert found(101, replace(NOTICE, command="renice 1"), 0.49)[5].level == "notice"
     held.shown(ALARM, 200 * NS_PER_S, SETTINGS, 0.52)
     assert found(201, replace(NOTICE, rule="turns"), 0.49)[5].level == "notice"
+    # What waits behind all others goes on waiting, and is no alarm.
+    look = replace(ALARM, command="ps -o pid,ppid,args 1")
+    held.shown(look, 250 * NS_PER_S, SETTINGS, 0.52)
+    assert found(251, replace(look, level="notice"), 0.49)[5].level == "notice"
     held.shown(ALARM, 300 * NS_PER_S, SETTINGS, 0.52)
     filtered = replace(SETTINGS, filter=Filter.parse("web"))
     assert held.shown(NOTICE, 301 * NS_PER_S, filtered, 0.49) == NOTICE
