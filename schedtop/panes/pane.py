@@ -165,6 +165,9 @@ class Pane(Canvas, Generic[Moment]):
             return self
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
+    def look_at(self, victim: int) -> None:
+        """Notes the number of the task that the verdict is about; 0: it is about none."""
+
     def set_flag(self, flag: Level) -> None:
         """Marks the title of the pane that the verdict is about; NORMAL: of another one."""
         self.flag = flag

@@ -17,7 +17,8 @@ class Finding:
     """What a rule found: a Verdict without the rule's id. `level` only where it is not that of the rule.
 
     `command`: the part of `action` that can be typed; `alternatives`: what else can be done; `late`: the task of
-    which the headline says for how much of the time it waits; `may_stay`: what was found need not be changed.
+    which the headline says for how much of the time it waits; `may_stay`: what was found need not be changed;
+    `victim`: the task that is helped, if it is not that late one.
     """
 
     headline: str
@@ -28,6 +29,7 @@ class Finding:
     alternatives: tuple[str, ...] = ()
     late: Late = NOT_LATE
     may_stay: bool = False
+    victim: int = 0
 
 
 Check = Callable[[Facts], Finding | None]
@@ -55,4 +57,4 @@ class Rule:
             return None
         level = found.level or (facts.level if self.level == BY_LOAD else self.level)
         told = (found.headline, found.evidence, found.action, found.command, found.alternatives, found.late)
-        return Verdict(level, self.id, *told, found.may_stay)
+        return Verdict(level, self.id, *told, found.may_stay, found.victim or found.late.tid)

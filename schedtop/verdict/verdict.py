@@ -47,7 +47,7 @@ NOT_LATE = Late()
 ALSO = "; also, "
 """Before a second trouble at the end of a headline."""
 
-_FOR_THE_SCREEN = ("late", "may_stay", "live")
+_FOR_THE_SCREEN = ("late", "may_stay", "victim", "live")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,8 @@ class Verdict:
     `level`: `ok`, `notice`, `alarm`, `unknown` (it cannot be told), or `measuring` (a live screen has too little data
     yet); `rule`: the id of the rule, see docs/blame.md; `command`: the part of `action` that can be typed, if any can;
     `alternatives`: what else can be done, a sentence each; `late`: the task of which the headline says for
-    how much of the time it waits; `may_stay`: the action is to leave it, and its command only looks closer.
+    how much of the time it waits; `may_stay`: the action is to leave it, and its command only looks closer;
+    `victim`: the number of the task that is to be helped, 0 if it is not one.
     """
 
     level: str
@@ -69,6 +70,7 @@ class Verdict:
     alternatives: tuple[str, ...] = ()
     late: Late = NOT_LATE
     may_stay: bool = False
+    victim: int = 0
     live: Live = Live()
 
     @property

@@ -73,7 +73,7 @@ def pinned(f: Facts) -> Finding | None:
     if there := neighbour_of(f, moved):
         them = Competition(cpu, victims, f"({up_to_words(rows)})")
         return left_together(them, there, moved, command, evidence, hidden)
-    return Finding(headline, evidence, action, command, alternatives=hidden)
+    return Finding(headline, evidence, action, command, alternatives=hidden, victim=moved.tid)
 
 
 def _behind(f: Facts, cpu: int, rows: Rows, victims: Sequence[Part], waiting: Sequence[Part], rival: Part) -> Finding:
@@ -83,7 +83,7 @@ def _behind(f: Facts, cpu: int, rows: Rows, victims: Sequence[Part], waiting: Se
     headline = f"CPU {cpu}: {are_pinned(victims, moved)} behind {rival.words} for {waits}; {idle_words(f, rows)}"
     hidden = hidden_words(f, victims, crowd=False)
     evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *context_words(f))
-    return Finding(headline, evidence, *widen_words(f, moved), alternatives=hidden)
+    return Finding(headline, evidence, *widen_words(f, moved), alternatives=hidden, victim=moved.tid)
 
 
 def not_balanced(f: Facts) -> Finding | None:

@@ -46,7 +46,8 @@ def turns(f: Facts) -> Finding | None:
         them, (_, command) = Competition(cpu, waiters(tasks), how), widen_words(f, moved)
         return left_together(them, there, moved, command, evidence, hidden)
     how = f" {how}" if by_share or len(tasks) == 1 else f" and compete {how}"
-    return Finding(_pinned_words(f, moved, how, most), evidence, *widen_words(f, moved), alternatives=hidden)
+    headline = _pinned_words(f, moved, how, most)
+    return Finding(headline, evidence, *widen_words(f, moved), alternatives=hidden, victim=moved.tid)
 
 
 def turns_by_sums(f: Facts) -> Finding | None:

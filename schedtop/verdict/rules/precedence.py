@@ -62,7 +62,8 @@ def behind_rt(f: Facts) -> Finding | None:
         also = (f"If they wait too long, {named}",)
         action, command = typed("Leave it unless something else is late; to look closer", f"schedtop task {top.tid}")
     evidence = (*why, *_behind_words(f, rows, Explanation.BEHIND_RT), *context_words(f))
-    return Finding(headline, evidence, action, command, "notice" if is_left else "", also, may_stay=is_left)
+    level, victim = "notice" if is_left else "", (moved or victims[0]).tid
+    return Finding(headline, evidence, action, command, level, also, may_stay=is_left, victim=victim)
 
 
 def _pinned_victim(f: Facts, rows: Rows) -> Part | None:

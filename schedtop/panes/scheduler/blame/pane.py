@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+import numpy as np
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
@@ -55,7 +56,8 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
     PARTS = ("pairs", "latency")
     KEY = ("victim_id", "other_id")
     READING = (
-        "Each line is a victim and a task that kept it waiting. b changes between two questions. Held the CPU: "
+        "Each line is a victim and a task that kept it waiting; the task that the verdict is about comes first. "
+        "b changes between two questions. Held the CPU: "
         "while the victim waited, the other ran on its CPU; waited is for how long, waits in how many waits. "
         "Took the CPU: the other preempted the victim; waited is the whole wait that began so, even if others "
         "ran then. share is of all waits that ended in the window. The faint lines at the end are the waits "
@@ -97,6 +99,7 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         self._quota: Part | None = None
         self._shown: tuple[View | None, str, str] = (None, "", "")
         self._other: tuple[View | None, str, Account | None] = (None, "", None)
+        self._victim = 0
 
     def action_mode(self) -> None:
         """Asks for the other way to blame."""
@@ -132,6 +135,9 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
             self._take(self.view)
         super().draw()
 
+    def look_at(self, victim: int) -> None:
+        self._victim = victim  # its lines come first
+
     def _take(self, view: View) -> None:
         """Makes the account of another View."""
         before, *how = self._shown
@@ -147,7 +153,11 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         breathe()
         self._account = account(view, "", breathe)
         self._quota = quota_part(view)
-        self.set_rows(self._account.pairs, view.settings.pair_sort)
+        pairs = self._account.pairs
+        if self._victim and view.settings.group == "thread":
+            is_first = pairs["victim_id"] == self._victim
+            pairs = np.concatenate((pairs[is_first], pairs[~is_first]))
+        self.set_rows(pairs, view.settings.pair_sort)
 
     def is_idle(self, view: View) -> bool:
         frame = view.frame

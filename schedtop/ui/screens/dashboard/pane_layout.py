@@ -167,6 +167,7 @@ class PaneLayout:
         name, level = flagged(verdict, self.arrangement.seen)
         for pane in self.panes:
             pane.set_flag(level if pane.id == name else NORMAL)
+            pane.look_at(verdict.victim if verdict is not None else 0)
 
     def _show_strip(self) -> None:
         """Tells of the panes that are not seen."""

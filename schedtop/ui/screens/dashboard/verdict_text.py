@@ -47,7 +47,11 @@ def verdict_lines(verdict: Verdict, width: int, *, end_ns: int = 0) -> Iterable[
         yield from paragraph(steady(told), width)
     if live.undo:
         yield []
-        yield from paragraph(steady(live.undo), width, "dim")
+        reason, _, command = live.undo.partition(": ")
+        whole = width_of(command) <= width - 2
+        yield from paragraph(steady(f"{reason}:" if whole else live.undo), width, "dim")
+        if whole:
+            yield [("  ", "dim"), (steady(command), "text")]
     yield []
     moment = f"as of {format_clock(end_ns)}, " if end_ns else ""
     rule = f"rule: {steady(verdict.rule)} · {moment}for the window and the filter shown"

@@ -105,6 +105,20 @@ async def test_waits_for_a_quota_stand_outside_of_the_sum(make_view: MakeView) -
         assert "for a quota" not in text(pilot.app)
 
 
+async def test_the_task_that_the_verdict_is_about_comes_first(make_view: MakeView) -> None:
+    pane, view = BlamePane(), make_view()
+    everywhere = account(view).pairs
+    last = int(everywhere["victim_id"][-1])
+    async with OnePane(pane).run_test(size=(120, 40)) as pilot:
+        pane.look_at(last)
+        pane.show(view)
+        await pilot.pause()
+        assert pane.rows is not None and len(pane.rows) == len(everywhere)
+        own = pane.rows["victim_id"] == last
+        assert own[: own.sum()].all() and not own[own.sum() :].any()
+        assert (np.diff(pane.rows["blocked_ns"][~own].astype(np.int64)) <= 0).all()
+
+
 def storm(frame: Frame) -> Frame:
     """Short-lived tasks of one name that waited, and held the CPU; one of that name lives on, as does their parent."""
     pairs = frame.pairs[:1].repeat(30)
