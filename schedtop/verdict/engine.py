@@ -71,6 +71,10 @@ RULES: Sequence[Rule] = (
 )
 
 
+SESSIONS = "each session (a login, setsid, a service) competes as one task would: that file has its nice value"
+"""What the command about one needs to be understood."""
+
+
 def judge(view: View) -> Verdict:
     """The verdict on a View."""
     return verdict_on(gather(view))
@@ -89,6 +93,8 @@ def verdict_on(facts: Facts, breathe: Callable[[], object] = keep_on) -> Verdict
         quota, helper = quota_context(facts), late_helper_words(facts, verdict.headline)
         also = (words for words in (quota if quota in verdict.evidence else "", helper) if words)
         verdict = replace(verdict, headline=ALSO.join((verdict.headline, *also)))
+    if "/autogroup" in verdict.command and "renice" not in verdict.command:
+        verdict = replace(verdict, evidence=(*verdict.evidence, SESSIONS))
     span = facts.frame.interval_ns
     if span >= LITTLE_NS or verdict.rule == "too-short":
         return verdict

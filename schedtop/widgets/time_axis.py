@@ -133,17 +133,19 @@ def axis(
     """
     cells = [" "] * width
     taken = [False] * (width + 1)
+    kept = range(0) if reserved is None else range(max(reserved[0], 0), min(reserved[1], width - 1) + 1)
 
-    def put(place: int, text: str) -> None:
-        """Writes a text that fits, with a blank before and after it."""
-        around = taken[max(place - 1, 0) : min(place + len(text), width) + 1]
-        if 0 <= place <= width - len(text) and True not in around:
-            cells[place : place + len(text)] = text
-            taken[place : place + len(text)] = [True] * len(text)
+    def put(place: int, text: str) -> bool:
+        """Writes a text that fits, with a blank before and after it; false if another one is in its place."""
+        around = range(max(place - 1, 0), min(place + len(text), width) + 1)
+        if not 0 <= place <= width - len(text) or any(cell in kept for cell in around):
+            return True
+        if any(taken[cell] for cell in around):
+            return False
+        cells[place : place + len(text)] = text
+        taken[place : place + len(text)] = [True] * len(text)
+        return True
 
-    if reserved is not None:
-        for cell in range(max(reserved[0], 0), min(reserved[1], width - 1) + 1):
-            taken[cell] = True
     end = grid.end_ns(first + width - 1) - zero_ns
     if newest:
         zero = grid.column(zero_ns) - first
@@ -151,11 +153,19 @@ def axis(
         put(zero if fits else zero - len(newest), TICK + newest if fits else newest + TICK)
         end = -1
     least = least_cells * grid.column_ns * grid.of
-    step = next((step for step in STEPS_NS if step * grid.cells >= least), STEPS_NS[-1])
     begin = grid.end_ns(first - 1) - zero_ns
-    for offset in range(-(-begin // step) * step, end + 1, step):
-        put(grid.column(zero_ns + offset) - first, TICK + text_of(offset))
-    return "".join(cells)
+    empty, found = (cells, taken), None
+    for step in STEPS_NS:
+        if step * grid.cells < least or step < grid.interval_ns // LIKE_RATIO:
+            continue
+        cells, taken = empty[0].copy(), empty[1].copy()
+        marks = range(-(-begin // step) * step, end + 1, step)
+        fit = [put(grid.column(zero_ns + offset) - first, TICK + text_of(offset)) for offset in marks]
+        found = cells if found is None or all(fit) else found
+        if all(fit):
+            # Those that would be left out make the others uneven.
+            break
+    return "".join(found or cells)
 
 
 def back_text(offset_ns: int) -> str:
