@@ -13,6 +13,7 @@ from textual.screen import ModalScreen
 
 from schedtop.ui.screens.action_list import ActionList
 from schedtop.ui.screens.closing import close
+from schedtop.ui.screens.copying import copy_command
 from schedtop.ui.screens.search import Search
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.parts import keys_of, made_of
@@ -77,6 +78,7 @@ PARTS = {"search": Search, "action_list": ActionList}
 
 KEYS: Sequence[BindingType] = (
     Binding("escape", "back", "Close", id="back", tooltip="Ends the search, else closes the text"),
+    Binding("y", "copy", "Copy", id="copy", tooltip="Copies the command in the text"),
     Binding("q,f10,v,i,enter", "close", "Close", id="close", tooltip="Closes the text"),
 )
 
@@ -91,11 +93,15 @@ class TextScreen(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = keys_of(PARTS, KEYS)
 
-    def __init__(self, title: str, text: Text) -> None:
+    def __init__(self, title: str, text: Text, *, command: str = "") -> None:
+        """`command`: what in it is to be copied, if anything is."""
         super().__init__()
         self.search = Search(self)
         self.action_list = ActionList(self, self.search.target)
         self._content = TextBox(title, text)
+        self._command = command
+        if command:
+            self._content.border_subtitle = f"y copies · {TextBox.BORDER_SUBTITLE}"
 
     def compose(self) -> ComposeResult:
         yield self._content
@@ -114,3 +120,6 @@ class TextScreen(ModalScreen[None]):
 
     def action_close(self) -> None:
         close(self)
+
+    def action_copy(self) -> None:
+        copy_command(self, self._command)

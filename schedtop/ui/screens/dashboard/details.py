@@ -19,6 +19,7 @@ from schedtop.path.subject import PathSubject
 from schedtop.ui.keys.bindings import key
 from schedtop.ui.on_demand import OnDemand
 from schedtop.ui.screens.action_list import ActionList
+from schedtop.ui.screens.copying import copy_command
 from schedtop.ui.screens.dashboard.chosen import chosen_subject
 from schedtop.ui.screens.dashboard.pane_layout import PaneLayout
 from schedtop.ui.screens.dashboard.shown import Shown
@@ -40,6 +41,7 @@ class Details:
             name="verdict",
             shown=True,
         ),
+        key("y", "copy", "Copy", "Copies the command of the verdict, by the terminal's clipboard (OSC 52)"),
         key(
             "o",
             "offcpu",
@@ -83,7 +85,11 @@ class Details:
         """The verdict in full."""
         if (verdict := self._shown.verdict) is not None and (view := self._shown.view) is not None:
             lines = partial(verdict_lines, verdict, end_ns=view.end_time_ns)
-            self._screen.app.push_screen(TextScreen(verdict_title(verdict), lines))
+            self._screen.app.push_screen(TextScreen(verdict_title(verdict), lines, command=verdict.command))
+
+    def action_copy(self) -> None:
+        """Copies the command of the verdict."""
+        copy_command(self._screen, self._shown.verdict.command if self._shown.verdict is not None else "")
 
     def on_header_pane_verdict_clicked(self) -> None:
         """The same."""

@@ -17,7 +17,7 @@ from schedtop.ui.screens.text import TextScreen
 from schedtop.verdict.verdict import Verdict
 from schedtop.widgets.strips import Span, spans_width
 from tests.unit.panes.screen import assert_drawn_whole, assert_widths, lines, text
-from tests.unit.ui.drive import collected, to_pane
+from tests.unit.ui.drive import collected, to_pane, until
 from tests.unit.ui.screens.dashboard.test_dashboard import running
 
 
@@ -176,6 +176,27 @@ async def test_the_verdict_is_in_the_header_and_in_full_with_its_key(size: tuple
         assert_widths(pilot.app)
         await pilot.press("v")
         assert pilot.app.screen is dashboard
+
+
+async def test_the_command_is_copied_from_the_dashboard_and_from_its_text() -> None:
+    """The clipboard of the terminal: a command that wraps between two borders cannot be selected there."""
+    async with running((80, 24)) as (pilot, _source, dashboard):
+        app = pilot.app
+        await until(pilot, lambda: dashboard.shown.verdict is not None and dashboard.shown.verdict.command != "")
+        assert dashboard.shown.verdict is not None
+        command = dashboard.shown.verdict.command
+        await pilot.press("y")
+        assert app.clipboard == command
+        app.copy_to_clipboard("")
+        await pilot.press("v")
+        await until(pilot, lambda: "y copies" in text(app))
+        await pilot.press("y")
+        assert app.clipboard == command
+        await pilot.press("escape")
+        dashboard.shown.verdict = replace(dashboard.shown.verdict, command="")
+        app.copy_to_clipboard("")
+        await pilot.press("y")
+        assert app.clipboard == ""
 
 
 def test_a_narrow_verdict_keeps_headline_and_action() -> None:
