@@ -45,7 +45,7 @@ def test_the_same_recording_gives_the_same_picture() -> None:
     assert svg == svg_of(shot, PLACE)
     assert "http" not in svg.replace("http://www.w3.org", "").replace("https://www.textualize.io", "")
     assert not re.search(r"terminal-\d", svg)
-    assert "take" in svg and "pinned" in svg and "21:16:24" in svg
+    assert "compete" in svg and "pinned" in svg and "21:16:24" in svg
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
