@@ -131,7 +131,7 @@ def _in_one_line(verdict: Verdict) -> Verdict:
     if verdict.rule != CALM:
         # How much is left, if it is known, is the same sentence each second.
         told = () if verdict.headline.startswith(LITTLE_LEFT) else (rest,)
-        left, evidence = (left, (*told, *evidence)) if left else (rest, evidence)
+        left, evidence = (left, (*told, *evidence)) if left and not verdict.may_stay else (rest, evidence)
     action, command = (verdict.action, verdict.command) if verdict.may_stay else ("", "")
     headline = "; ".join(filter(None, (relieved, left)))
     one = replace(verdict, headline=headline, evidence=evidence, action=action, command=command)
