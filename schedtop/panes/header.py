@@ -98,7 +98,7 @@ _SHORTER = (
     # Who waits is worth more than of what these are shares.
     (re.compile(r" of busy time(?=;|$)"), " of CPU"),
     (re.compile(r"(?<= %) of the time$"), ""),
-    (re.compile(r" (?:processes|tasks|threads)/s(?=\W)"), "/s"),
+    (re.compile(r"(?<=[\dk]) \S+ (?:processes|tasks|threads)/s(?=\W)"), " tasks/s"),
 )
 """What a headline is without that is too long for two lines, the first ones first."""
 
@@ -210,7 +210,7 @@ class HeaderPane(Canvas, can_focus=False):
         kernel: list[Span] = [("Linux " + steady(view.host.kernel), "dim")]
         parts: Parts = [
             *([[(steady(note), "dim" if note.startswith(ORIGINS) else "notice")] for note in view.host.notes]),
-            [(steady(view.host.name), "dim")],
+            [("host ", "dim"), (steady(view.host.name), "dim")],
             [("recorded " if recorded else "source ", "dim"), (steady(recorded or view.host.source), "dim")],
             [(format_counted(cpus, "CPU"), "dim")],
             kernel,
@@ -288,7 +288,8 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     plain, strong = (level.style, level.style) if banded else ("text", "strong")
     head = f" {level.sign} {level.word} "
     relief = _relief(verdict, width * 2 // 3 - width_of(head))
-    why: list[Span] = [(f" {why_key} why ", plain if banded else "dim")] if why_key and verdict.evidence else []
+    has_more = bool(verdict.evidence or verdict.alternatives or verdict.live.undo)
+    why: list[Span] = [(f" {why_key} why ", plain if banded else "dim")] if why_key and has_more else []
     action = f"→ {steady(verdict.action)}" if verdict.action else ""
     typed = steady(verdict.command)
     command = f"→ {steady(verdict.advice) or typed}" if typed else action if width >= WHOLE_ACTION else ""

@@ -71,7 +71,7 @@ RULES: Sequence[Rule] = (
 )
 
 
-SESSIONS = "each session (a login, setsid, a service) competes as one task would: that file has its nice value"
+SESSIONS = "/proc/PID/autogroup is the nice value of a whole session; renice acts only inside one"
 """What the command about one needs to be understood."""
 
 

@@ -215,10 +215,8 @@ def missed_words(rows: Rows) -> tuple[str, ...]:
 
 
 def p99_words(f: Facts) -> tuple[str, ...]:
-    """The 99th percentile of all waits, if it is known: also of those that are left out."""
-    if f.p99_ns is None:
-        return ()
-    return (f"p99{' of all waits' if f.slow.left_out else ''} is {format_ns(f.p99_ns)}",)
+    """The 99th percentile of all waits, if it is known, and of no others: some may be left out of the verdict."""
+    return () if f.p99_ns is None or f.slow.left_out else (f"p99 is {format_ns(f.p99_ns)}",)
 
 
 def late_helper_words(f: Facts, headline: str) -> str:

@@ -147,20 +147,27 @@ def axis(
         return True
 
     end = grid.end_ns(first + width - 1) - zero_ns
+    zero = grid.column(zero_ns) - first
     if newest:
-        zero = grid.column(zero_ns) - first
         fits = zero + len(newest) < width
         put(zero if fits else zero - len(newest), TICK + newest if fits else newest + TICK)
         end = -1
     least = least_cells * grid.column_ns * grid.of
     begin = grid.end_ns(first - 1) - zero_ns
+
+    def place(offset: int) -> int:
+        """From the newest on by the length of time: whole intervals would be a column more or less now and then."""
+        if newest:
+            return zero + round(offset * grid.cells / (grid.column_ns * grid.of))
+        return grid.column(zero_ns + offset) - first
+
     empty, found = (cells, taken), None
     for step in STEPS_NS:
         if step * grid.cells < least or step < grid.interval_ns // LIKE_RATIO:
             continue
         cells, taken = empty[0].copy(), empty[1].copy()
         marks = range(-(-begin // step) * step, end + 1, step)
-        fit = [put(grid.column(zero_ns + offset) - first, TICK + text_of(offset)) for offset in marks]
+        fit = [put(place(offset), TICK + text_of(offset)) for offset in marks]
         found = cells if found is None or all(fit) else found
         if all(fit):
             # Those that would be left out make the others uneven.

@@ -109,9 +109,9 @@ def _action(f: Facts, path: str) -> tuple[str, str, tuple[str, ...]]:
     removed = percent(advice.steps[0].removed_ratio)
     span = advised_range(advice, advice.steps[0])
     needed = f"{span} CPUs would have removed {removed} of the throttling"
-    if span.endswith(f" to {enough}"):
-        needed += "; the command sets the upper bound"
-    return (*typed(f"Raise the quota from {now} to {enough} CPUs", command), (needed,))
+    why = (needed, "the command sets the upper bound, which would have been enough for sure")
+    action = typed(f"Raise the quota from {now} to {enough} CPUs", command)
+    return (*action, why if span.endswith(f" to {enough}") else why[:1])
 
 
 def _enough(f: Facts, advice: Advice) -> str:

@@ -43,6 +43,9 @@ LEAST_OTHER = 2
 QUIET = 0.01
 """Without slow waits, less waiting than this part of the time for one task is what every host has."""
 
+MOST_FIRST, NOTABLE = 3, 0.01
+"""So many lines of the task that the verdict is about come first, with this part of the longest time or more."""
+
 STANDS_OUT = 0.1
 """A pair with a smaller part of all waits is not named at a glance."""
 
@@ -155,8 +158,10 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         self._quota = quota_part(view)
         pairs = self._account.pairs
         if self._victim and view.settings.group == "thread":
-            is_first = pairs["victim_id"] == self._victim
-            pairs = np.concatenate((pairs[is_first], pairs[~is_first]))
+            times = pairs[FIELDS[view.settings.blame][0]]
+            notable = (pairs["victim_id"] == self._victim) & (times >= NOTABLE * times.max(initial=0))
+            first = np.flatnonzero(notable)[:MOST_FIRST]
+            pairs = np.concatenate((pairs[first], np.delete(pairs, first)))
         self.set_rows(pairs, view.settings.pair_sort)
 
     def is_idle(self, view: View) -> bool:

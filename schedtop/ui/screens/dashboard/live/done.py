@@ -60,6 +60,10 @@ class Done:
                 one.since_ns = one.moment_ns = end_ns
         return self._last_done(end_ns, CHECKED_NS) is not None
 
+    def is_undone(self, end_ns: int) -> bool:
+        """Whether a command has been undone since the last look."""
+        return self._undone_ns == end_ns
+
     def shown(self, verdict: Verdict, view: View) -> Verdict:
         """The verdict; or instead of it that a command is in place, and another look at what is left."""
         if not _is_here(view) or verdict.level not in LEVELS:

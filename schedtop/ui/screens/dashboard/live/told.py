@@ -18,6 +18,8 @@ from schedtop.verdict.verdict import ALSO, Verdict
 
 LEAVE_IT = "Leave it for now"
 
+STEADY_NS = 5 * NS_PER_S
+
 CALM = "calm"
 """The rule that nothing is slow."""
 
@@ -45,14 +47,19 @@ MOST_MOMENTS = 600
 """Of so many moments it is known what was told of them."""
 
 
+def _reliefs() -> tuple[Helped, Calmed, Raised]:
+    return Helped(), Calmed(), Raised()
+
+
 class Told:
     """What has been told so far."""
 
     def __init__(self) -> None:
         self._held, self._done = Held(), Done()
-        self._reliefs = (Helped(), Calmed(), Raised())
+        self._reliefs = _reliefs()
         self._settings: ViewSettings | None = None
         self._helped_ns: int | None = None
+        self._stays: tuple[int, Verdict] | None = None
         self._moments: dict[int, Verdict] = {}
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
@@ -60,13 +67,19 @@ class Told:
         settings = view.settings.unselected
         if settings != self._settings:
             self._settings, self._done, self._helped_ns, self._moments = settings, Done(), None, {}
+            self._stays = None
         if self._done.look(view.frame.end_ns):
             self._held.release()
+        if self._done.is_undone(view.frame.end_ns):
+            # What has helped does so no longer.
+            self._held.forget()
+            self._reliefs, self._helped_ns, self._stays = _reliefs(), None, None
         load = slow_load(view.frame, view.slow_waits)
         verdict = self._done.shown(self._held.shown(verdict, view.frame.end_ns, view.settings, load), view)
         for relief in self._reliefs:
             verdict = relief.shown(verdict, view)
-        told = self._done.with_undo(_in_one_line(self._calmer(verdict, view, load)), view)
+        told = self._steadily(self._calmer(verdict, view, load), view.frame.end_ns)
+        told = self._done.with_undo(_in_one_line(told), view)
         self._moments[view.frame.end_ns] = told
         if len(self._moments) > MOST_MOMENTS:
             del self._moments[next(iter(self._moments))]
@@ -77,6 +90,16 @@ class Told:
         self._held.forget()
         is_known = self._settings == view.settings.unselected
         return self._moments.get(view.frame.end_ns, verdict) if is_known else verdict
+
+    def _steadily(self, verdict: Verdict, end_ns: int) -> Verdict:
+        """What may stay is told for some seconds more: it comes and goes with single waits."""
+        if verdict.level != "ok" or not verdict.live.relieved:
+            self._stays = None
+        elif verdict.may_stay:
+            self._stays = end_ns, verdict
+        elif self._stays and 0 <= end_ns - self._stays[0] <= STEADY_NS:
+            return replace(self._stays[1], live=verdict.live)
+        return verdict
 
     def _calmer(self, verdict: Verdict, view: View, load: float) -> Verdict:
         """After a command has helped: what is left, without the command that would change more at once.
