@@ -101,7 +101,7 @@ def test_ids_of_rules_are_unique() -> None:
 
 
 def test_the_documentation_has_each_rule_in_its_order() -> None:
-    text = (ROOT / "docs/verdict.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/verdict-rules.md").read_text(encoding="utf-8")
     table = text.partition("| rule | level |")[2].partition("\n\n")[0]
     assert re.findall(r"^\| `([\w-]+)` \|", table, re.MULTILINE) == [rule.id for rule in RULES]
     sums = text.partition("With the source `proc`")[2].replace("\n", " ").partition(" can be told")[0]

@@ -58,7 +58,7 @@ def test_without_an_inversion_it_stays() -> None:
 
 
 def test_the_documentation_has_it_with_its_levels() -> None:
-    text = (ROOT / "docs/verdict.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/verdict-rules.md").read_text(encoding="utf-8")
     assert f"| `{RULE}` | notice, alarm |" in text
     told = text.partition("in place of ")[2].partition(":")[0]
     assert set(re.findall(r"`([\w-]+)`", told)) == {*NOTHING_WAITS, *NO_SINGLE_CAUSE} - {"measuring"}

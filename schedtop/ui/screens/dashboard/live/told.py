@@ -116,6 +116,8 @@ class Told:
             # It is known by now.
             return replace(verdict, level="ok", rule=CALM, alternatives=())
         goes_on_alone = _goes_on_alone(verdict)
+        if relieved and verdict.rule == "saturated" and not verdict.late.tid and verdict.level == "alarm":
+            verdict = replace(verdict, level="notice")
         if relieved and verdict.late.tid and (verdict.level == "notice" or goes_on_alone):
             # Another number, of another span, beside that of what has helped.
             verdict = replace(verdict, headline=verdict.headline.replace(f"; {verdict.late.words}", ""))
@@ -166,7 +168,8 @@ def _goes_on_alone(verdict: Verdict) -> bool:
     late = verdict.late.tid and verdict.late.share >= DELAYED_SHARE
     if verdict.rule not in OF_MUCH_WORK or late or ALSO in verdict.headline:
         return False
-    return verdict.level == "notice" or (verdict.level == "alarm" and bool(verdict.live.relieved))
+    # Of a storm that is told to wait it takes some seconds until the rule knows it.
+    return verdict.level == "notice" or (verdict.rule == "forks" and bool(verdict.live.relieved))
 
 
 def _is_little(verdict: Verdict, load: float) -> bool:

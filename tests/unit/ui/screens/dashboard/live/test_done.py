@@ -205,9 +205,7 @@ def test_what_runs_most_is_no_alarm_once_another_has_been_helped() -> None:
     told._reliefs = (Relieved("web (7) no longer waits"),)  # type: ignore[assignment]
     alone = Verdict("alarm", "saturated", "More work than 2 CPUs can do: 2 tasks wait on average")
     late = replace(alone, late=Late(8))
-    shown = told.shown(alone, view(1))
-    assert (shown.level, shown.may_stay) == ("ok", True)
-    assert shown.headline == "web (7) no longer waits; more work than 2 CPUs can do: 2 tasks wait on average"
+    assert told.shown(alone, view(1)).level == "notice"
     assert told.shown(late, view(2)).level == "alarm"
 
 
@@ -239,6 +237,17 @@ def test_no_other_command_is_proposed_about_a_storm_that_has_been_told_to_wait(s
         assert told.shown(other, view(9)).command == other.command
     finally:
         os.setpriority(os.PRIO_PROCESS, sleeper, before)
+
+
+def test_what_runs_most_may_stay_once_that_is_no_alarm() -> None:
+    """`✓ web waits 4 %` and `! NOTICE More work than 2 CPUs` stood in one amber line: which is open?"""
+    told = Told()
+    told._reliefs = (Relieved("web (7) no longer waits"),)  # type: ignore[assignment]
+    alone = Verdict("notice", "saturated", "More work than 2 CPUs can do: 2 tasks wait on average")
+    one = told.shown(alone, view(1))
+    assert (one.level, one.may_stay) == ("ok", True)
+    assert one.headline == "web (7) no longer waits; more work than 2 CPUs can do: 2 tasks wait on average"
+    assert told.shown(replace(alone, late=Late(8)), view(2)).level == "notice"
 
 
 def test_the_way_back_is_to_what_was_before_the_first_command(sleeper: int) -> None:
