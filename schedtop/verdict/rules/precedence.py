@@ -39,7 +39,9 @@ def behind_rt(f: Facts) -> Finding | None:
     rows, cpu = on_worst_cpu(f.slow.of(Explanation.BEHIND_RT))
     top = blockers_of(rows, SchedClass.RT)[0]
     left, why = _left_words(f, top)
-    victims = main_victims(rows)
+    # A thread of the kernel beside them waits in one second and not in the next.
+    own = _of_processes(f, rows)
+    victims = main_victims(own if len(own) else rows)
     others = f"{victims[0].name} and {counted(len(victims) - 1, 'other')}"
     # Both names in front: the rest may be cut off.
     whom = of_one_name(victims[0].name, len(victims)) if are_alike(victims) else others
@@ -56,7 +58,7 @@ def behind_rt(f: Facts) -> Finding | None:
             # What has its CPU now and then is real-time on purpose: who is in its way goes.
             also = (f"Or {named}",)
             action, command = typed(f"Let {moved.name} run elsewhere", elsewhere)
-    is_left = not left and not len(_of_processes(f, rows))
+    is_left = not left and not len(own)
     if is_left:
         headline = f"Only kernel threads wait for {top.words}, real-time, on CPU {cpu}: {whom}, {up_to_words(rows)}"
         also = (f"If they wait too long, {named}",)
@@ -104,7 +106,8 @@ def _left_words(f: Facts, top: Part) -> tuple[str, tuple[str, ...]]:
 
 def _behind_words(f: Facts, rows: Rows, why: Explanation) -> Iterator[str]:
     """Which tasks waited, how long, and whether they could have run elsewhere."""
-    victims = main_victims(rows)
+    own = _of_processes(f, rows)
+    victims = main_victims(own if len(own) else rows)
     beside = rows[np.isin(rows["evidence"], (Evidence.PINNED, Evidence.NOT_BALANCED))]
     where = ""
     if len(beside):

@@ -91,6 +91,12 @@ def test_a_pinned_victim_could_run_elsewhere_instead() -> None:
     assert told not in judged(rows, tasks=of_kernel).alternatives
 
 
+def test_a_kernel_thread_beside_a_task_is_not_told_in_one_second_and_not_in_the_next() -> None:
+    thread = tasks(tid=102, comm=b"app", parent_tgid=2)
+    told = judged(made(FAIR, FIFO), tasks=thread)
+    assert told.headline.startswith("hog (66, fifo 50), real-time, keeps app off CPU 1 for 95 % of its waits, ")
+
+
 LEAVE_IT = "Leave it unless something else is late; to look closer"
 
 

@@ -169,10 +169,12 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         return not len(frame.slow_waits) and int(frame.pairs["blocked_ns"].sum()) < QUIET * frame.interval_ns
 
     def view_glance(self, view: View) -> Spans:
-        if not len(view.pairs):
-            return [("no task", "dim")]
         times = view.pairs[PAIR_SORTS[view.settings.blame]]
-        took_ns = int(times[0])
+        took_ns = int(times[0]) if len(times) else 0
+        if (quota := quota_part(view)) and quota.ns > took_ns:
+            return [("a quota", "throttled"), (f" {format_ns(quota.ns)}", "text")]
+        if not len(times):
+            return [("no task", "dim")]
         # Under a filter by task the whole is what its victims waited, as in the account.
         whole_ns = int(times.sum()) if view.settings.shown_filter.names_tasks else view.frame.ended_wait_ns
         if took_ns < STANDS_OUT * whole_ns:

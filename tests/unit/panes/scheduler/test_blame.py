@@ -105,6 +105,13 @@ async def test_waits_for_a_quota_stand_outside_of_the_sum(make_view: MakeView) -
         assert "for a quota" not in text(pilot.app)
 
 
+def test_a_quota_is_named_at_a_glance_where_it_cost_more_than_any_task(make_view: MakeView) -> None:
+    """The strip blamed the service that its own quota held."""
+    few = make_view(change=lambda frame: replace(throttled(frame), pairs=frame.pairs[:0]))
+    assert "".join(text for text, _ in BlamePane().view_glance(few)) == "a quota 6.00 ms"
+    assert not "".join(text for text, _ in BlamePane().view_glance(make_view(change=throttled))).startswith("a quota")
+
+
 async def test_the_task_that_the_verdict_is_about_comes_first(make_view: MakeView) -> None:
     pane, view = BlamePane(), make_view()
     everywhere = account(view).pairs
