@@ -25,6 +25,7 @@ SEEN_NS = LOOKED_BACK * NS_PER_S
 """So long it may take until a storm is seen to have another weight."""
 
 UNDONE = "The last command is undone"
+AGAIN = f"{UNDONE}; looking again"
 
 CHECKING = "The command is in place; checking whether it helps"
 
@@ -69,6 +70,9 @@ class Done:
         if not _is_here(view) or verdict.level not in LEVELS:
             return verdict
         end_ns = view.frame.end_ns
+        if self._undone_ns is not None and 0 <= end_ns - self._undone_ns <= CHECKED_NS:
+            # In the second of the undoing it has waits from before, of others.
+            return Verdict("notice", verdict.rule, AGAIN, (f"now: {verdict.headline}",))
         own, command = self._noted(verdict, end_ns), verdict.command
         if verdict.rule == "forks" and (own is None or own.since_ns is None):
             # What is in place about a storm shows in the next slow waits behind it; until then it may ask for more.
@@ -105,7 +109,7 @@ class Done:
         if not _is_here(view):
             return verdict
         if self._undone_ns is not None and 0 <= view.frame.end_ns - self._undone_ns <= TOLD_UNDONE_NS:
-            return verdict.beside(kept=verdict.live.kept or UNDONE)
+            return verdict.beside(kept=verdict.live.kept or ("" if verdict.headline == AGAIN else UNDONE))
         one = self._proposed.get(verdict.command)
         if one and one.since_ns is None:
             return verdict.beside(undo=f"To undo it: {_as_typed(one.undo)}")

@@ -12,7 +12,7 @@ import pytest
 from schedtop.base.units import NS_PER_S
 from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
-from schedtop.ui.screens.dashboard.live.done import CHECKING, UNDONE
+from schedtop.ui.screens.dashboard.live.done import AGAIN, CHECKING, UNDONE
 from schedtop.ui.screens.dashboard.live.told import LEAVE_IT, Told
 from schedtop.ui.screens.dashboard.live.undo import undo
 from schedtop.verdict.verdict import Late, Verdict
@@ -272,7 +272,8 @@ def test_an_undone_command_is_acknowledged(sleeper: int) -> None:
     os.setpriority(os.PRIO_PROCESS, sleeper, 10)
     told.shown(one, view(2))
     os.setpriority(os.PRIO_PROCESS, sleeper, before)
-    again = told.shown(one, view(8))
+    assert told.shown(one, view(8)).headline == told.shown(one, view(10)).headline == AGAIN
+    again = told.shown(one, view(11))
     assert (again.command, again.live.kept) == (one.command, UNDONE)
     assert [told.shown(one, view(second)).live.kept for second in (13, 14)] == [UNDONE, ""]
 
