@@ -9,23 +9,21 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 
 from schedtop.base.units import printable
+from schedtop.ui.screens.dashboard.live.undo import processes_in
 from schedtop.verdict.verdict import Verdict
 
 _SHELL = re.compile(r"(?:ba|da|k|z|a)?sh")
 _OTHER = re.compile(r"(?:python|perl|ruby|node|php|lua)[\d.]*")
-
-_STARTERS = re.compile(r"(?:-p|for p in|args|/proc/) ?(\d+(?: \d+)*)")
-"""The processes in the command about a storm."""
 
 MOST_CELLS = 24
 
 
 def with_script(verdict: Verdict) -> Verdict:
     """The verdict on a storm of this host; behind the name of an interpreter that starts it the name of its script."""
-    found = _STARTERS.search(verdict.command) if verdict.rule == "forks" else None
-    if not found:
+    starters = processes_in(verdict.command) if verdict.rule == "forks" else ""
+    if not starters:
         return verdict
-    scripts = {script_of(pid) for pid in found[1].split()}
+    scripts = {script_of(pid) for pid in starters.split()}
     interpreters = {name for name, _ in scripts}
     if len(scripts) != 1 or "" in interpreters:
         return verdict

@@ -61,16 +61,16 @@ class Done:
                 one.since_ns = one.moment_ns = end_ns
         return self._last_done(end_ns, CHECKED_NS) is not None
 
-    def is_undone(self, end_ns: int) -> bool:
-        """Whether a command has been undone since the last look."""
-        return self._undone_ns == end_ns
+    def is_undone(self, end_ns: int, within_ns: int = 0) -> bool:
+        """Whether a command has been undone since the last look, or within so long before."""
+        return self._undone_ns is not None and 0 <= end_ns - self._undone_ns <= within_ns
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
         """The verdict; or instead of it that a command is in place, and another look at what is left."""
         if not _is_here(view) or verdict.level not in LEVELS:
             return verdict
         end_ns = view.frame.end_ns
-        if self._undone_ns is not None and 0 <= end_ns - self._undone_ns <= CHECKED_NS:
+        if self.is_undone(end_ns, CHECKED_NS):
             # In the second of the undoing it has waits from before, of others.
             return Verdict("notice", verdict.rule, AGAIN, (f"now: {verdict.headline}",))
         own, command = self._noted(verdict, end_ns), verdict.command
@@ -108,7 +108,7 @@ class Done:
         """The verdict with what undoes its command, or the last one that was typed; or that this was undone."""
         if not _is_here(view):
             return verdict
-        if self._undone_ns is not None and 0 <= view.frame.end_ns - self._undone_ns <= TOLD_UNDONE_NS:
+        if self.is_undone(view.frame.end_ns, TOLD_UNDONE_NS):
             return verdict.beside(kept=verdict.live.kept or ("" if verdict.headline == AGAIN else UNDONE))
         one = self._proposed.get(verdict.command)
         if one and one.since_ns is None:

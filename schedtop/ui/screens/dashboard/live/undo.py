@@ -40,8 +40,13 @@ def changes(command: str) -> bool:
 
 def is_about_the_same(one: str, other: str) -> bool:
     """Whether two commands are about the same processes."""
-    found, also = (_PROCESSES.search(command) for command in (one, other))
-    return bool(found and also and found[1] == also[1])
+    return processes_in(one) == processes_in(other) != ""
+
+
+def processes_in(command: str) -> str:
+    """The numbers of the processes that a command is about, with blanks between; empty: there are none."""
+    found = _PROCESSES.search(command)
+    return found[1] if found else ""
 
 
 def look_again(command: str) -> tuple[str, str]:
