@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,15 +74,16 @@ def notable_short_lived(view: View) -> ShortLived | None:
         return None
     kinds = f"{name} {_kind(named)}".lstrip() + "/s" + (f" ({names})" if names else "")
     what = f"{spoken_rate(count, frame.interval_ns)} {kinds}"
-    whole_starter = _whole_starter(named)
-    words = f"{what} by {whole_starter}" if whole_starter else f"{what}{_by_parents(named)}"
+    parents = by_parent(named)
+    whole_starter = _whole_starter(parents)
+    words = f"{what} by {whole_starter}" if whole_starter else f"{what}{_by_parents(parents)}"
     starts = f"{whole_starter} starts {what}" if whole_starter else ""
     whole = int(every["count"].sum())
     ran, waited = (int(every[name].sum()) // whole for name in ("run_ns", "run_delay_ns"))
     each = f"each ran {format_ns(ran)} and waited {format_ns(waited)}"
     all_words = f"all short-lived tasks: {often(whole, frame.interval_ns)}, {each}"
     named_share = min(1.0, int(named["run_ns"].sum()) / busy_ns)
-    starter = next((parent for parent in by_parent(named) if parent.comm), None)
+    starter = next((parent for parent in parents if parent.comm), None)
     first_runs = () if names_tasks else _first_runs(view)
     return ShortLived(words, starts, named_share, share, starter, (all_words, *first_runs, *_failures(rows)))
 
@@ -133,17 +135,17 @@ def _commands(rows: Rows) -> str:
     return ", ".join(sorted(map(command_name, commands)))
 
 
-def _whole_starter(rows: Rows) -> str:
+def _whole_starter(parents: Sequence[Parent]) -> str:
     """`make (1234)` if it started all but a few; else empty."""
-    top = by_parent(rows)[0]
-    if not top.comm or top.count < NEARLY_ALL * int(rows["count"].sum()):
+    top = parents[0]
+    if not top.comm or top.count < NEARLY_ALL * sum(parent.count for parent in parents):
         return ""
     return f"{text(top.comm)}{f' ({top.tgid})' if top.tgid else ''}"
 
 
-def _by_parents(rows: Rows) -> str:
+def _by_parents(parents: Sequence[Parent]) -> str:
     """` mostly by sh (64 %)`, ` by sh, bash`; empty if not known."""
-    parents, whole = by_parent(rows), int(rows["count"].sum())
+    whole = sum(parent.count for parent in parents)
     known = [parent for parent in parents if parent.comm]
     if not known or sum(parent.count for parent in known) < MAIN_SHARE * whole:
         return ""

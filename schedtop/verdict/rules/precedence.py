@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -39,9 +39,7 @@ def behind_rt(f: Facts) -> Finding | None:
     rows, cpu = on_worst_cpu(f.slow.of(Explanation.BEHIND_RT))
     top = blockers_of(rows, SchedClass.RT)[0]
     left, why = _left_words(f, top)
-    # A thread of the kernel beside them waits in one second and not in the next.
-    own = _of_processes(f, rows)
-    victims = main_victims(own if len(own) else rows)
+    victims = _victims(f, rows)
     others = f"{victims[0].name} and {counted(len(victims) - 1, 'other')}"
     # Both names in front: the rest may be cut off.
     whom = of_one_name(victims[0].name, len(victims)) if are_alike(victims) else others
@@ -58,7 +56,7 @@ def behind_rt(f: Facts) -> Finding | None:
             # What has its CPU now and then is real-time on purpose: who is in its way goes.
             also = (f"Or {named}",)
             action, command = typed(f"Let {moved.name} run elsewhere", elsewhere)
-    is_left = not left and not len(own)
+    is_left = not left and not len(_of_processes(f, rows))
     if is_left:
         headline = f"Only kernel threads wait for {top.words}, real-time, on CPU {cpu}: {whom}, {up_to_words(rows)}"
         also = (f"If they wait too long, {named}",)
@@ -72,6 +70,12 @@ def _pinned_victim(f: Facts, rows: Rows) -> Part | None:
     """Who waits most of those that only their affinity keeps from an idle CPU; threads of the kernel belong there."""
     victims = victims_of(_of_processes(f, rows[rows["evidence"] == Evidence.PINNED]))
     return victims[0] if victims else None
+
+
+def _victims(f: Facts, rows: Rows) -> Sequence[Part]:
+    """Who waits most. A thread of the kernel beside tasks is not named: it waits in one second and not in the next."""
+    own = _of_processes(f, rows)
+    return main_victims(own if len(own) else rows)
 
 
 def _of_processes(f: Facts, rows: Rows) -> Rows:
@@ -106,8 +110,7 @@ def _left_words(f: Facts, top: Part) -> tuple[str, tuple[str, ...]]:
 
 def _behind_words(f: Facts, rows: Rows, why: Explanation) -> Iterator[str]:
     """Which tasks waited, how long, and whether they could have run elsewhere."""
-    own = _of_processes(f, rows)
-    victims = main_victims(own if len(own) else rows)
+    victims = _victims(f, rows)
     beside = rows[np.isin(rows["evidence"], (Evidence.PINNED, Evidence.NOT_BALANCED))]
     where = ""
     if len(beside):
