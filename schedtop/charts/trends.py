@@ -39,9 +39,10 @@ class Trend:
     def chart(self, columns: Sequence[Values | None]) -> Chart:
         """The chart of pieces of time, `None` for those of which nothing is known; without lines that have no value."""
         # The first line is the largest of those that start at zero.
+        shaded = "" if self.logarithmic else self.lines[0][0]
         lines = [
-            Line(name, style, [None if values is None else values.get(field) for values in columns], shaded=is_first)
-            for (field, name, style), is_first in zip(self.lines, (not self.logarithmic, False, False), strict=False)
+            Line(name, style, [None if one is None else one.get(field) for one in columns], shaded=field == shaded)
+            for field, name, style in self.lines
         ]
         known = tuple(line for line in lines if any(value is not None for value in line.values))
         return Chart(self.title, known, self.format, self.logarithmic, self.least_high)
