@@ -13,6 +13,7 @@ from schedtop.base.units import NS_PER_MS
 from schedtop.model.rows import Integers, Rows
 from schedtop.sources.host.pid_numbers import PROC
 from schedtop.sources.host.task_stat import stat_fields
+from schedtop.sources.kernel.mapped_rows import MappedRows
 
 LONG_NS = 200 * NS_PER_MS
 """Waits that have lasted as long are looked at."""
@@ -33,7 +34,7 @@ class EndedWaits:
     def drop(
         self,
         rows: Rows,
-        slots: Rows,
+        slots: Rows | MappedRows,
         places: Integers,
         now_ns: int,
         inside: Callable[[int], int],
@@ -57,7 +58,7 @@ class EndedWaits:
                     continue
                 left -= 1
                 breathe()
-                if not self._sleeps(inside(wait[0])) or slots["wait_start_ns"][places[at]] != wait[1]:
+                if not self._sleeps(inside(wait[0])) or slots.take(places[at])["wait_start_ns"] != wait[1]:
                     continue
             over.add(wait)
             rows["wait_start_ns"][at] = 0

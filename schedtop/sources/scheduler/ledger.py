@@ -12,6 +12,7 @@ import numpy.typing as npt
 from schedtop.model.rows import TASK_DTYPE, TREATMENT, WAIT_KINDS, Integers, Rows, as_words, take_rows
 from schedtop.model.short_lived import EXIT_UNKNOWN
 from schedtop.sources.kernel.constants import SCHEDULER
+from schedtop.sources.kernel.mapped_rows import MappedRows
 
 _COUNTERS = {
     "timeslices": "timeslices",
@@ -53,7 +54,7 @@ class TaskLedger:
         self._overflow: Rows = np.zeros(0, LEDGER_DTYPE)
 
     def moved(
-        self, slots: Rows, running_tids: Integers, among: npt.NDArray[np.int64] | None = None
+        self, slots: Rows | MappedRows, running_tids: Integers, among: npt.NDArray[np.int64] | None = None
     ) -> tuple[Integers, Rows]:
         """The slots that changed since the last Reading, or that are waiting or running now: indices, and copies.
 
@@ -62,9 +63,10 @@ class TaskLedger:
         """
         running = running_tids & (len(slots) - 1)
         if among is None:
+            slots = np.asarray(slots)
             moved = _changed(slots, self._slots, running).nonzero()[0]
-            return moved, take_rows(slots, moved)
-        rows = take_rows(slots, among)
+            return moved, slots.take(moved)
+        rows = slots.take(among)
         moved = _changed(rows, take_rows(self._slots, among), among.searchsorted(running)).nonzero()[0]
         return among[moved], take_rows(rows, moved)
 

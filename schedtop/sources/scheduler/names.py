@@ -11,6 +11,7 @@ import numpy.typing as npt
 from schedtop.base.cpu_lists import cpu_list
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.model.rows import TASK_NAME_DTYPE, TREATMENT, Integers, Rows, take_rows
+from schedtop.sources.kernel.mapped_rows import MappedRows
 from schedtop.sources.kernel.pid_numbers import pid_numbers
 from schedtop.sources.scheduler.process_names import ProcessNames
 
@@ -32,7 +33,7 @@ class TaskNames:
     `slots`: the kernel's task table (a power of two of them), `overflow`: the rows that found no place in it.
     """
 
-    def __init__(self, slots: Rows, overflow: Rows, names: ProcessNames) -> None:
+    def __init__(self, slots: Rows | MappedRows, overflow: Rows, names: ProcessNames) -> None:
         self._slots = slots
         self._overflow = take_rows(overflow, np.argsort(overflow["tid"])) if len(overflow) else overflow
         self._names = names
@@ -59,7 +60,7 @@ class TaskNames:
         if not len(tids):
             return found
         places = tids.astype(np.int64) & (len(self._slots) - 1)
-        rows = take_rows(self._slots, places)
+        rows = self._slots.take(places)
         self._copy(found, rows, rows["tid"] == tids)
         if len(self._overflow):
             places = np.minimum(np.searchsorted(self._overflow["tid"], tids), len(self._overflow) - 1)
@@ -77,8 +78,9 @@ class TaskNames:
             return names
         tgids = tgids[led]
         leaders = tgids.astype(np.int64) & (len(self._slots) - 1)
-        names[led] = self._slots["comm"][leaders]
-        for index in (self._slots["tid"][leaders] != tgids).nonzero()[0].tolist():
+        rows = self._slots.take(leaders)
+        names[led] = rows["comm"]
+        for index in (rows["tid"] != tgids).nonzero()[0].tolist():
             names[led[index]] = self._names.name(int(tgids[index]))
         return names
 

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.base.breath import keep_on
-from schedtop.model.rows import Integers, Rows, rows_where, take_rows
+from schedtop.model.rows import Integers, Rows, rows_where
 from schedtop.sources.kernel import bpf_syscall as calls
 from schedtop.sources.kernel.constants import SCHEDULER
 from schedtop.sources.kernel.hash_reader import HashReader
+from schedtop.sources.kernel.mapped_rows import MappedRows
 
 
 class OverflowReader:
@@ -20,7 +21,7 @@ class OverflowReader:
     That is one of a task that has exited, or that has a slot in the table `slots`, where all its events go.
     """
 
-    def __init__(self, fd: int, values: HashReader, slots: Rows) -> None:
+    def __init__(self, fd: int, values: HashReader, slots: Rows | MappedRows) -> None:
         self._fd, self._values, self._slots = fd, values, slots
         self._inserted = 0
         self._rows: Rows = np.zeros(0, slots.dtype)
@@ -48,7 +49,7 @@ class OverflowReader:
         over: npt.NDArray[np.bool_] = rows["flags"] & SCHEDULER.TASK_EXITED != 0
         exiting = (rows["flags"] & SCHEDULER.TASK_EXITING != 0) & (rows["exit_epoch"].astype(np.int64) + 2 <= epoch)
         over |= exiting & (rows["wait_start_ns"] == 0) & ~np.isin(rows["tid"], running_tids)
-        slots = take_rows(self._slots, rows["tid"].astype(np.int64) & (len(self._slots) - 1))
+        slots = self._slots.take(rows["tid"].astype(np.int64) & (len(self._slots) - 1))
         # Of two users of a tid the one that started later lives.
         over |= (slots["tid"] == rows["tid"]) & (slots["start_ns"] >= rows["start_ns"])
         return over

@@ -21,6 +21,7 @@ from schedtop.sources.kernel.front_end import SAMPLER, FrontEnd
 from schedtop.sources.kernel.hash_reader import HashReader
 from schedtop.sources.kernel.kept_btf import with_kept_btf
 from schedtop.sources.kernel.loader import Loader
+from schedtop.sources.kernel.mapped_rows import MappedRows
 from schedtop.sources.kernel.program_cache import compiled_before
 from schedtop.sources.kernel.program_text import program_text, source_directory
 from schedtop.sources.kernel.ring import EventQueue, Ring, record_bytes
@@ -134,12 +135,12 @@ class Programs(Loader):
     """The attached kernel programs and their maps. Made and used by one thread; `close` detaches all.
 
     `tasks` (task slots,), `cpus`, `cuts`, `timelines` and `queues` (possible CPUs,): structured arrays on the
-    kernel's own memory, read only, with the fields of bpf/scheduler/maps.h. `config` (1,) and
-    `domains` (possible CPUs,): written by us. `sampled_cpus`: those of sampled run queues. `selected_flag`: the bit in
-    a task's `flags` that says that it is within the scope.
+    kernel's own memory, read only, with the fields of bpf/scheduler/maps.h; of `tasks` what is read is mapped.
+    `config` (1,) and `domains` (possible CPUs,): written by us. `sampled_cpus`: those of sampled run queues.
+    `selected_flag`: the bit in a task's `flags` that says that it is within the scope.
     """
 
-    tasks: Rows
+    tasks: MappedRows
     cpus: Rows
     cuts: Rows
     timelines: Rows
@@ -247,7 +248,8 @@ class Programs(Loader):
         slots, pairs = (self._view(name)["value"] for name in ("changed_slots", "changed_pairs"))
         self.changes = Lists(self._view("changes"), slots, pairs)
         self.queues = self._view("queues")
-        self.tasks = self._view("tasks")
+        tasks = self._compiled.maps["tasks"]
+        self.tasks = MappedRows(self._fds["tasks"], tasks.dtype, tasks.entries)
         self.cpus, self.cuts = self._view("cpus"), self._view("cuts")
         ring = self._compiled.maps["slow_waits"]
         self._events = EventQueue(Ring(self._fds["slow_waits"], ring.entries, ring.dtype.itemsize), ring.dtype)

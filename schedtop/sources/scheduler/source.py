@@ -67,6 +67,9 @@ DRAIN_NS, SHORTEST_DRAIN_NS = NS_PER_S, NS_PER_S // 4
 A second is what the idle periods of a CPU have room for; a ring that may be full earlier is emptied more often.
 """
 
+GIVE_BACK_INTERVALS = 60
+"""What was not read of the task table for so many intervals is not kept mapped."""
+
 COLLECT_NS = NS_PER_S // 10
 """Interrupts, while they are timed, are taken out of their rings this often: they may come by the 100,000 a second."""
 
@@ -223,6 +226,8 @@ class LiveSource:
         groups = self._group_latency()
         time_ns, wall_ns = time.monotonic_ns(), time.time_ns()
         tasks, names, queued = self._tasks(time_ns, epoch, stat)
+        if epoch % GIVE_BACK_INTERVALS == 1:  # and at the first, which compares them all
+            programs.tasks.give_back()
         if interrupted := self._interrupts.interrupted(epoch):
             # In both orders something may fall between them: not more than the task has run.
             tasks["interrupted_ns"] = np.minimum(interrupted.of(tasks["tid"].astype(np.int64)), tasks["run_ns"])
