@@ -68,7 +68,7 @@ def sleepers(count: int) -> Iterator[list[int]]:
 def held(source: LiveSource, pids: list[int]) -> np.ndarray:
     """What the kernel side holds of tasks that stand still."""
     slots = source._programs.tasks
-    rows = slots[np.array(pids) % len(slots)]
+    rows = slots.take(np.array(pids) % len(slots))
     assert (rows["tid"] == pids).all(), "another task has the slot"
     return rows
 

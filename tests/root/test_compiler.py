@@ -33,6 +33,7 @@ int program(void *ctx)
 """
 
 
+@pytest.mark.beside
 @pytest.mark.parametrize(("declared", "printed"), [("", True), ("UNPRINTED(large);", False)])
 def test_bcc_makes_no_code_that_prints_a_map_declared_unprinted(declared: str, printed: bool) -> None:
     directory = source_directory()

@@ -56,7 +56,7 @@ def test_a_claim_that_fails_leaves_no_eternal_waiter(any_front_end: str, whose: 
         programs, pid = source._programs, sleeper.pid
         tasks, claims = programs._fds["tasks"], programs._fds["claims"]
         index = (pid % len(programs.tasks)).to_bytes(4, "little")
-        row = programs.tasks[pid % len(programs.tasks)].copy()
+        row = programs.tasks.take(pid % len(programs.tasks)).copy()
         assert row["tid"] == pid
         # Not seen yet, and its slot in the hands of another CPU.
         update_element(tasks, index, bytes(row.nbytes))
@@ -96,10 +96,11 @@ def test_an_exiting_task_keeps_its_slot(any_front_end: str) -> None:
         ready(dying)
         ready(hog)
         programs, pid = source._programs, dying.pid
-        slot = programs.tasks[pid % len(programs.tasks)]
+        place = pid % len(programs.tasks)
+        slot = programs.tasks.take(place)
         assert slot["tid"] == pid, "another task has the slot"
         told(dying)
-        while not slot["flags"] & SCHEDULER.TASK_EXITING:
+        while not programs.tasks.take(place)["flags"] & SCHEDULER.TASK_EXITING:
             pass
         told(hog)
         # Longer than two intervals: then a task of the same slot comes.

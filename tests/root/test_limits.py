@@ -163,7 +163,7 @@ def test_a_negative_wait_is_dropped_and_counted(front_end: str, field: str) -> N
         time.sleep(0.5)
         slots = source._programs.tasks
         index = sleeper.pid % len(slots)
-        slot = slots[index : index + 1].copy()
+        slot = slots.take(np.array([index]))
         assert slot["tid"][0] == sleeper.pid
         slot[field] = time.monotonic_ns() + 60 * 1000 * NS_PER_MS
         update_element(source._programs._fds["tasks"], index.to_bytes(4, "little"), slot.tobytes())

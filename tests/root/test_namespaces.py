@@ -153,6 +153,7 @@ def test_each_front_end_tells_the_pid_namespace_or_that_it_cannot(collect: Calla
             assert [(group["id"], group["name"]) for group in data["groups"]] == [(0, "?")]
 
 
+@pytest.mark.beside
 def test_a_scope_by_pid_namespace_is_refused_where_no_event_tells_it() -> None:
     scope = Scope(pid_namespace=os.stat("/proc/self/ns/pid").st_ino)
     source = LiveSource(10**8, 10**6, "tracepoint", scope=scope)
@@ -172,6 +173,7 @@ def run(*unshare: str, command: str, **more: Any) -> subprocess.CompletedProcess
     )
 
 
+@pytest.mark.beside
 def test_impossible_commands_in_a_namespace_are_one_clear_line() -> None:
     asked = run("--user", "--map-root-user", command="$schedtop snapshot --source btf --duration 0.2s")
     assert (asked.returncode, asked.stdout) == (1, "")

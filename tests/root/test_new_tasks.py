@@ -113,10 +113,10 @@ def test_a_first_wait_whose_end_is_hidden_is_counted(any_front_end: str) -> None
         before = int(programs.cpus["waits_unseen"].sum())
         for _ in range(times):
             os.kill(hog.pid, signal.SIGCONT)
-            while not programs.tasks[place]["flags"] & SCHEDULER.TASK_RUNNING_NOW:
+            while not programs.tasks.take(place)["flags"] & SCHEDULER.TASK_RUNNING_NOW:
                 time.sleep(0)
             # As if it had been forked and had come unseen.
-            row = programs.tasks[place].copy()
+            row = programs.tasks.take(place).copy()
             row["flags"] = row["timeslices"] = 0
             row["pcount"] = (int(row["pcount"]) - 1) & 0xFFFFFFFF
             row["wait_start_ns"], row["wait_kind"] = time.monotonic_ns(), SCHEDULER.WAIT_FORK
@@ -153,14 +153,14 @@ def test_a_wait_that_no_wakeup_began_is_known_at_its_end(any_front_end: str) -> 
         found = 0
         for _ in range(times):
             reader.stdout.readline()
-            while programs.tasks[place]["flags"] & SCHEDULER.TASK_RUNNING_NOW:
+            while programs.tasks.take(place)["flags"] & SCHEDULER.TASK_RUNNING_NOW:
                 time.sleep(0.001)
             os.kill(hog.pid, signal.SIGCONT)
             time.sleep(0.001)
             reader.stdin.write(b"x")
             reader.stdin.flush()
             time.sleep(wait_ns / 1e9)
-            row = programs.tasks[place].copy()
+            row = programs.tasks.take(place).copy()
             if row["tid"] == reader.pid and row["wait_start_ns"]:
                 found += 1
                 row["wait_start_ns"] = 0

@@ -17,6 +17,8 @@ from schedtop.sources.scheduler.source import LiveSource
 from schedtop.sources.scope import Scope
 from schedtop.sources.task.source import LiveTaskSource
 
+pytestmark = pytest.mark.beside
+
 MOST_INSTRUCTIONS = 100_000
 """A tenth of what the verifier gives up at."""
 

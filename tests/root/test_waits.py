@@ -237,7 +237,7 @@ def often_detached(front_end: str) -> Iterator[tuple[np.void, KernelNumbers]]:
             source._programs._attach("btf_sched_switch")
             time.sleep(0.15)
         truth = stop_all(tasks)
-        rows = source._programs.tasks
+        rows = np.asarray(source._programs.tasks)
         slots = {int(row["tid"]): row.copy() for row in rows[np.isin(rows["tid"], list(truth))]}
     assert slots.keys() == truth.keys(), "another task has the slot"
     assert collector.frame.loss.waits_unseen >= TIMES
@@ -284,7 +284,7 @@ def test_a_task_that_was_not_seen_to_run_does_not_starve() -> None:
         time.sleep(0.2)
         source._programs._attach("btf_sched_switch")
         time.sleep(1.5)
-        slots = source._programs.tasks
+        slots = np.asarray(source._programs.tasks)
         (slot,) = slots[slots["tid"] == reader.pid]
         frames = [frame for frame in collector.frames if frame.end_ns > int(slot["wait_start_ns"]) + 500 * NS_PER_MS]
     assert slot["wait_start_ns"] > 0, "its wait goes on by what the kernel side saw"

@@ -78,7 +78,7 @@ def test_the_dashboard_opens_and_says_what_it_lacks() -> None:
     if child == 0:
         os.execvpe(SCHEDTOP[0], SCHEDTOP, environment)
     try:
-        shown = read_until(screen, b"source")
+        shown = read_until(screen, b"without privileges")
         if b"Permission denied" in shown or b"No module named" in shown:
             pytest.skip("the checkout is not readable for an ordinary user")
         assert b"without privileges" in shown
