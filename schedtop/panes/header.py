@@ -13,6 +13,7 @@ from textual.message import Message
 from schedtop.base.time_slice import LONG_NS
 from schedtop.base.units import (
     NS_PER_MS,
+    NS_PER_S,
     format_bytes,
     format_clock,
     format_count,
@@ -69,6 +70,9 @@ LOSS_WORDS = {
     "tasks_forgotten": LossWords("task", "tasks", "forgotten", "forgotten", "forgotten"),
     "slow_waits_forgotten": LossWords("slow wait", "slow waits", "forgotten", "forgotten", "forgotten"),
 }
+
+STARTING_NS = 3 * NS_PER_S
+"""Less history than this has the start of schedtop itself in it."""
 
 Parts = list[list[Span]]
 """Pieces of a line in order of importance; the last ones go when the width does not suffice."""
@@ -252,7 +256,7 @@ class HeaderPane(Canvas, can_focus=False):
         level = steal_level(steal)
         if level.sign:
             parts.append([(f" steal {format_ratio(steal)} {level.sign} {level.word} ", level.style)])
-        if self.verdict is MEASURING:
+        if self.verdict is MEASURING or _has_just_begun(view):
             parts.append([("self ", "dim"), (f"starting, {format_bytes(frame.overhead.rss_bytes)}", "text")])
         else:
             parts.append(_own_cost(frame, self_level, "recorder" if view.host.recorded_source else "self"))
@@ -265,6 +269,12 @@ class HeaderPane(Canvas, can_focus=False):
         elif not loss_first:
             parts += lost
         return parts
+
+
+def _has_just_begun(view: View) -> bool:
+    """Whether what schedtop took to start is most of what it has taken."""
+    first = view.series[0]
+    return not view.host.recorded_source and view.frame.end_ns - first.end_ns + first.interval_ns < STARTING_NS
 
 
 def parts_width(parts: Parts) -> int:

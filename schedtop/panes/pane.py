@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeVar
 
 from textual.color import Color
 from textual.content import Content
@@ -23,6 +23,9 @@ TITLE_FRAME = 8
 
 FLAGGED = MappingProxyType({"notice": "warning", "alarm": "error"})
 """The colour of the title of a pane that the verdict is about, by the style of its level: a variable of the theme."""
+
+LINE: Final = "round"
+"""Of the border of a pane; of the one that has the keys a theme may choose another."""
 
 FOCUS_FREE = frozenset(("threshold-up", "threshold-down", "group", "window"))
 """Actions that do the same whatever has the focus."""
@@ -69,7 +72,7 @@ class Pane(Canvas, Generic[Moment]):
         border-title-style: bold;
         border-subtitle-color: $faint;
         padding: 0 1;
-        &:focus { border: heavy $primary; border-title-color: $primary; border-subtitle-color: $foreground; }
+        &:focus { border: $focus-line $primary; border-title-color: $primary; border-subtitle-color: $foreground; }
     }
     """
 
@@ -173,17 +176,22 @@ class Pane(Canvas, Generic[Moment]):
         self.flag = flag
 
     def _colour_title(self) -> str:
-        """Gives the title the colour of its flag, and its name; empty: that of all titles.
+        """Gives the title and its line the colour of its flag, and that colour's name; empty: as of all panes.
 
         Not by a class of the widget, and without word to the framework (`refresh`): it would paint all of the pane
         anew, in 11 ms.
         """
-        colour = FLAGGED.get(self.flag.style, "")
-        if colour:
-            self.styles.border_title_color = Color.parse(self.app.theme_variables[colour])
+        name = FLAGGED.get(self.flag.style, "")
+        if name:
+            colours = self.app.theme_variables
+            self.styles.border_title_color = colour = Color.parse(colours[name])
+            if colours["focus-line"] == LINE:
+                # Elsewhere the line tells which pane has the keys.
+                self.styles.border_top = LINE, colour
         else:
             self.styles.clear_rule("border_title_color")
-        return colour
+            self.styles.clear_rule("border_top")
+        return name
 
     def notify_style_update(self) -> None:
         super().notify_style_update()

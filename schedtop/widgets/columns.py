@@ -136,8 +136,11 @@ def fewer_words(text: str, width: int) -> str:
 
     A name that is cut still tells a task beside its number, and not the other way round.
     """
-    if len(text) <= width or not (found := _NAMED.fullmatch(text)):
+    if len(text) <= width:
         return text
+    if not (found := _NAMED.fullmatch(text)):
+        name, _, more = text.rpartition(" +")
+        return name if more.isdecimal() and width_of(name) <= width else text
     name, number, _, rest = found.groups()
     end = f" ({number}){rest}" if number else rest
     room = width - width_of(end)

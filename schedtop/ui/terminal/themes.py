@@ -22,6 +22,7 @@ _COLOURED = {
     "command-style": "bold reverse",
     "cursor-style": "bold",
     "sorted-style": "bold",
+    "focus-line": "round",
 }
 
 SHADES = 5
@@ -135,6 +136,7 @@ CONTRAST = Theme(
         "alarm-background": "#ff875f",
         "frozen-foreground": "#000000",
         "frozen-background": "#ffd75f",
+        "focus-line": "heavy",
     },
 )
 
@@ -182,6 +184,7 @@ TERMINAL = Theme(
         "command-style": "bold",
         "cursor-style": "bold reverse",
         "sorted-style": "bold underline",
+        "focus-line": "heavy",
         "block-cursor-text-style": "bold reverse",
     },
 )
@@ -214,6 +217,7 @@ MONO = Theme(
         "command-style": "bold",
         "cursor-style": "reverse",
         "sorted-style": "bold underline",
+        "focus-line": "heavy",
         "block-cursor-text-style": "reverse",
         "input-cursor-text-style": "reverse",
     },

@@ -88,6 +88,8 @@ def test_a_long_cell_keeps_the_number_of_its_task(width: int, told: str) -> None
         ("100 % video (fifo 50)", 16, "100 % video"),
         ("odd (name) (12, rr 7)", 15, "odd (name) (12)"),
         ("docker 4f5ab1c09d3e", 10, "docker 4f5ab1c09d3e"),
+        (" 98 % its quota +1", 17, " 98 % its quota"),
+        (" 98 % its quota +1", 14, " 98 % its quota +1"),
         ("", 0, ""),
     ],
 )

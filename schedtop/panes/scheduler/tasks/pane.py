@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from textual.geometry import Size
 
@@ -10,17 +10,20 @@ from schedtop.base.units import NS_PER_S, format_ns
 from schedtop.history.sorting import TASK_SORTS, sort_tasks
 from schedtop.history.view import View
 from schedtop.model.groups import container_ids, group_tasks
-from schedtop.model.rows import GROUPS, Rows, text
+from schedtop.model.rows import GROUPS, KTHREADD_TGID, Rows, rows_where, text
 from schedtop.model.sched_class import is_ordinary
 from schedtop.model.waits import Cause
 from schedtop.panes.pane import EDGES, Pane
-from schedtop.panes.scheduler.tasks.rows import CLASSES, COLUMNS, GROUP_COLUMNS, TaskRows
+from schedtop.panes.scheduler.tasks.rows import CLASSES, COLUMNS, GROUP_COLUMNS, OWNERS, TaskRows
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans, steady
 
 QUIET_NS = 30 * NS_PER_S
 """A column is left out if it has told nothing for so long."""
+
+LITTLE_RUN = 0.01
+"""A thread of the kernel that runs for less of the time is as it always is."""
 
 QUIET_FIELDS = tuple(column.quiet for column in COLUMNS if column.quiet)
 
@@ -104,7 +107,6 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
             self.selected_key = None
             self.forget_columns()
         lacks = frozenset(view.frame.unavailable) | ({"interrupts"} if view.frame.interrupts is None else set())
-        lacks |= {CLASSES} if is_ordinary(view.tasks) else set()
         lacks |= self._quiet(view)
         if lacks != self._lacks:
             self._lacks = lacks
@@ -116,11 +118,20 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
         self.set_rows(rows, view.settings.task_sort)
         self.draw()
 
+    def _of_interest(self, view: View) -> Rows:
+        """All tasks but our own, and threads of the kernel that hardly run: their class and process are as always."""
+        tasks = view.tasks
+        own = tasks["tgid"] == (self.own_pid or -1)
+        idle = (tasks["parent_tgid"] == KTHREADD_TGID) & (tasks["run_ns"] < view.frame.interval_ns * LITTLE_RUN)
+        return rows_where(tasks, ~(own | idle))
+
     def _quiet(self, view: View) -> set[str]:
-        """The fields that have been zero in all tasks for a while: columns that come and go would be worse."""
-        quiet = set()
-        for name in QUIET_FIELDS:
-            if len(view.tasks) and view.tasks[name].any():
+        """What has told nothing of any task for a while: columns that come and go would be worse."""
+        quiet, tasks = set(), self._of_interest(view)
+        told = {name: bool(view.tasks[name].any()) for name in QUIET_FIELDS if name not in (CLASSES, OWNERS)}
+        told |= {CLASSES: not is_ordinary(tasks), OWNERS: _has_owners(tasks, view.frame.cgroups)}
+        for name, tells in told.items():
+            if tells:
                 self._moved_ns[name] = view.end_time_ns
             elif abs(view.end_time_ns - self._moved_ns.get(name, -QUIET_NS)) >= QUIET_NS:
                 quiet.add(name)
@@ -144,6 +155,12 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
         if not len(view.tasks):
             lines.extend(self.sentence(_empty_text(view)))
         return lines
+
+
+def _has_owners(tasks: Rows, cgroups: Mapping[int, str]) -> bool:
+    """Whether one of the tasks is a further thread of a process, or in a cgroup of its own."""
+    named = (cgroups.get(cgroup, "") for cgroup in set(tasks["cgroup_id"].tolist()))
+    return bool((tasks["tid"] != tasks["tgid"]).any()) or any(path.strip("/") for path in named)
 
 
 def _members(view: View) -> dict[int, list[int]]:

@@ -23,8 +23,8 @@ BAR_CELLS = 8
 UNSEEN_NS = 100_000
 """Less run delay than this says nothing of waits that were not seen."""
 
-CLASSES = "classes"
-"""Stands for the part of a Frame that the column of classes needs: it lacks it while all tasks are ordinary."""
+CLASSES, OWNERS = "classes", "owners"
+"""Stand for fields that are zero while all tasks of interest are ordinary, and are of no other process or unit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -255,8 +255,8 @@ COLUMNS: tuple[Column[TaskRows], ...] = explained(
     (
         Column("task", 12, _tasks, right=False, grow=12, style="strong"),
         _numbers("tid"),
-        Column("process or unit", 15, _processes, right=False, rank=3, grow=14, style="dim"),
-        Column("class", 8, _classes, right=False, rank=1, grow=4, part=CLASSES),
+        Column("process or unit", 15, _processes, right=False, rank=3, grow=14, style="dim", quiet=OWNERS),
+        Column("class", 8, _classes, right=False, rank=1, grow=4, quiet=CLASSES),
         Column("CPU", 4, lambda context: list(map(str, context.rows["last_cpu"].tolist())), rank=1, named=True),
         *_LOST,
         Column("waits now", 10, _waiting, rank=3, part="latency", quiet="waiting_ns", level=_wait_levels),
