@@ -31,6 +31,10 @@ FOCUS_FREE = frozenset(("threshold-up", "threshold-down", "group", "window"))
 """Actions that do the same whatever has the focus."""
 
 
+Command = tuple[int, str]
+"""When a command was typed, by the clock of `Frame.end_ns`, and the sign that stands for it."""
+
+
 class Shown(Protocol):
     """What a pane shows at one moment: a View, or the Scene of a task view."""
 
@@ -85,6 +89,7 @@ class Pane(Canvas, Generic[Moment]):
         self.keys: Mapping[str, str] = {}
         self.flag = NORMAL
         """How bad what it shows is, if the verdict is about that."""
+        self.commands: tuple[Command, ...] = ()
         self._title = ""
         self._subtitle = ""
         self._is_titling = False

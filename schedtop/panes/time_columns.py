@@ -17,7 +17,7 @@ from schedtop.history.view import View
 from schedtop.model.frame import Frame
 from schedtop.panes.pane import Pane
 from schedtop.widgets.strips import Span, Spans
-from schedtop.widgets.time_axis import NEWEST, RECENT, GridKeeper, RightEdge, TimeGrid, axis, back_text, jump_of
+from schedtop.widgets.time_axis import NEWEST, RECENT, TICK, GridKeeper, RightEdge, TimeGrid, axis, back_text, jump_of
 
 PER_COLUMN = (1, 2, 5, 10, 30)
 """How many intervals a column may have."""
@@ -147,7 +147,7 @@ class TimeColumns:
         grid, first, width = placed.grid, placed.first, placed.width
         if placed.cursor is None:
             text = axis(grid, first, width, view.frame.end_ns, back_text, newest=NEWEST)
-            return [(margin, "head"), (text, "head")]
+            return [(margin, "head"), *self._with_commands(text, placed, 0)]
         begin, end = max(placed.cursor[0], 0), placed.cursor[1]
         epoch_ns = view.frame.end_ns - view.end_time_ns
         text = axis(grid, first, width, epoch_ns, format_clock, reserved=(begin, end), least_cells=CLOCK_CELLS)
@@ -156,7 +156,26 @@ class TimeColumns:
             words = f" {format_round_ns(round(view.frame.interval_ns, -8) or view.frame.interval_ns)} "
             start = (len(mark) - len(words)) // 2
             mark = mark[:start] + words + mark[start + len(words) :]
-        return [(margin, "head"), (text[:begin], "head"), (mark, "key"), (text[end + 1 :], "head")]
+        before = self._with_commands(text[:begin], placed, 0)
+        return [(margin, "head"), *before, (mark, "key"), *self._with_commands(text[end + 1 :], placed, end + 1)]
+
+    def _with_commands(self, text: str, placed: Placed, start: int) -> list[Span]:
+        """A part of the axis, from the column `start` on, with the signs of commands in place of what is there."""
+        cells, signs = list(text), {}
+        for time_ns, sign in self._pane.commands:
+            at = placed.grid.column(time_ns) - placed.first - start
+            if 0 <= at < len(cells):
+                signs[at] = sign
+                if cells[at] not in (" ", TICK):
+                    # Half a label would be another time.
+                    begin, end = text.rfind(" ", 0, at) + 1, text.find(" ", at) % (len(text) + 1)
+                    cells[begin:end] = " " * (end - begin)
+        spans: list[Span] = []
+        begin = 0
+        for at, sign in sorted(signs.items()):
+            spans += [("".join(cells[begin:at]), "head"), (sign, "live")]
+            begin = at + 1
+        return [*spans, ("".join(cells[begin:]), "head")]
 
     @property
     def scale_words(self) -> str:

@@ -13,7 +13,7 @@ from schedtop.history.view import View, ViewSettings
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
-from schedtop.model.rows import KTHREADD_TGID, THROTTLING_DTYPE
+from schedtop.model.rows import THROTTLING_DTYPE
 from schedtop.model.waits import Beginning, Cause, Evidence
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.blame.pane import BlamePane
@@ -419,21 +419,19 @@ async def test_tasks_leave_out_columns_that_have_told_nothing_for_a_while(make_v
 
 
 async def test_tasks_have_columns_of_class_and_process_if_more_than_our_own_has_them(make_view: MakeView) -> None:
-    def change(
-        tgid: int, parent: int = 1, run_ns: int = 0, tid: int = 900, path: str = "/"
-    ) -> Callable[[Frame], Frame]:
+    def change(tgid: int, run_ns: int = 10**8, tid: int = 900, path: str = "/") -> Callable[[Frame], Frame]:
         def changed(frame: Frame) -> Frame:
             rows = frame.tasks[:2].copy()
-            rows["tid"], rows["tgid"], rows["parent_tgid"], rows["cgroup_id"] = (tid, 901), (tgid, 901), (parent, 1), 5
-            rows["nice"], rows["sched_class"], rows["policy"], rows["run_ns"] = (-12, 0), 1, 0, run_ns
+            rows["tid"], rows["tgid"], rows["cgroup_id"] = (tid, 901), (tgid, 901), 5
+            rows["nice"], rows["sched_class"], rows["policy"] = (-12, 0), 1, 0
+            rows["run_ns"], rows["run_delay_ns"] = run_ns, 0
             return replace(frame, tasks=rows, cgroups={5: path})
 
         return changed
 
     for given, told in (
         (change(900), "class"),
-        (change(900, KTHREADD_TGID), ""),
-        (change(900, KTHREADD_TGID, 10**8), "class"),
+        (change(900, run_ns=10**6), ""),
         (change(4244), ""),
         (change(4244, tid=4244, path="/system.slice/web.service"), "process or unit"),
         (change(901), "class process or unit"),

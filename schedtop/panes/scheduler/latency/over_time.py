@@ -112,6 +112,7 @@ class OverTimePane(Pane[View]):
         ("single dots far above", "a quota, a pinned task, or the hypervisor", "the cause in Slow waits"),
         ("a pattern every few seconds", "a timer, or the period of a quota", "x, and compare with cron and cpu.max"),
         ("◆", "a quota keeps a task waiting", "raise cpu.max of its cgroup"),
+        ("✓ below", "a proposed command is in place from here on; ×: undone", "compare what is left and right of it"),
     )
 
     BINDINGS: ClassVar[list[BindingType]] = keys_of(MADE_OF)

@@ -10,7 +10,7 @@ from schedtop.base.units import NS_PER_S, format_ns
 from schedtop.history.sorting import TASK_SORTS, sort_tasks
 from schedtop.history.view import View
 from schedtop.model.groups import container_ids, group_tasks
-from schedtop.model.rows import GROUPS, KTHREADD_TGID, Rows, rows_where, text
+from schedtop.model.rows import GROUPS, Rows, rows_where, text
 from schedtop.model.sched_class import is_ordinary
 from schedtop.model.waits import Cause
 from schedtop.panes.pane import EDGES, Pane
@@ -22,8 +22,8 @@ from schedtop.widgets.strips import Spans, steady
 QUIET_NS = 30 * NS_PER_S
 """A column is left out if it has told nothing for so long."""
 
-LITTLE_RUN = 0.01
-"""A thread of the kernel that runs for less of the time is as it always is."""
+LITTLE = 0.01
+"""Of a task that runs and waits for less of the time neither class nor process matters."""
 
 QUIET_FIELDS = tuple(column.quiet for column in COLUMNS if column.quiet)
 
@@ -119,11 +119,12 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
         self.draw()
 
     def _of_interest(self, view: View) -> Rows:
-        """All tasks but our own, and threads of the kernel that hardly run: their class and process are as always."""
+        """The tasks that run or wait for some of the time, but for our own: what class and process the others have
+        explains nothing."""
         tasks = view.tasks
+        runnable_ns = tasks["run_ns"] + tasks["run_delay_ns"]
         own = tasks["tgid"] == (self.own_pid or -1)
-        idle = (tasks["parent_tgid"] == KTHREADD_TGID) & (tasks["run_ns"] < view.frame.interval_ns * LITTLE_RUN)
-        return rows_where(tasks, ~(own | idle))
+        return rows_where(tasks, ~own & (runnable_ns >= view.frame.interval_ns * LITTLE))
 
     def _quiet(self, view: View) -> set[str]:
         """What has told nothing of any task for a while: columns that come and go would be worse."""

@@ -12,7 +12,7 @@ from textual.screen import Screen
 
 from schedtop.history.view import View
 from schedtop.panes.levels import NORMAL
-from schedtop.panes.pane import Pane
+from schedtop.panes.pane import Command, Pane
 from schedtop.ui.layout.arrangement import Arrangement, arrange
 from schedtop.ui.layout.grid import PaneGrid
 from schedtop.ui.layout.presets import PRESETS, QUEUE, Preset
@@ -138,10 +138,10 @@ class PaneLayout:
             if self._screen.is_mounted:
                 self.arrange()
 
-    def steps(self, view: View, verdict: Verdict | None = None) -> Iterator[Step]:
+    def steps(self, view: View, verdict: Verdict | None = None, commands: tuple[Command, ...] = ()) -> Iterator[Step]:
         """Hands the View to every pane: to each that is seen in a step of its own, the one with the focus first.
 
-        `verdict`: what is thought of it; the pane that it is about is marked.
+        `verdict`: what is thought of it; the pane that it is about is marked. `commands`: when some were typed.
         """
         cpus = len(view.frame.cpus.ids)
         others = cpus != self.grid.cpus
@@ -154,6 +154,8 @@ class PaneLayout:
             absent |= {QUEUE}
         self._set_absent(absent)
         self.flag(verdict)
+        for pane in self.panes:
+            pane.commands = commands
         for pane in sorted(self.panes, key=lambda pane: pane is not self._current):
             if pane.hidden:
                 pane.show(view)

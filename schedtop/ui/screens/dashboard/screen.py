@@ -256,7 +256,7 @@ class Dashboard(Screen[None]):
         yield from self.shown.judging(breathe)
         yield self.show_header
         if view is not None:
-            yield from self.pane_layout.steps(view, self.shown.verdict)
+            yield from self.pane_layout.steps(view, self.shown.verdict, self.shown.commands)
 
     def show_header(self) -> None:
         """Hands the header what it says of all this. It goes on behind a text: that has the command to be typed."""

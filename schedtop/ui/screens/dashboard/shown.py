@@ -13,6 +13,7 @@ from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
+from schedtop.panes.pane import Command
 from schedtop.ui.screens.dashboard.live.told import Told
 from schedtop.ui.screens.dashboard.scripts import with_script
 from schedtop.ui.screens.dashboard.timeline import Timeline
@@ -117,6 +118,11 @@ class Shown:
                 self.verdict = self.told(with_end(verdict_on(facts[0], breathe), facts[0]), self.view)
 
         return iter((ask, answer))
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """When commands that were proposed were typed, or undone."""
+        return self._told.commands
 
     def told(self, verdict: Verdict, view: View) -> Verdict:
         """What is told of the verdict on a View. One that goes on does not flicker; one of the past is as it was."""

@@ -373,3 +373,30 @@ async def test_the_cursor_is_in_the_same_column_of_both_panes() -> None:
         assert frame is not None
         ends.append(frame.end_ns)
     assert ends == [past.frames[45].end_ns] * 2
+
+
+async def test_commands_are_marked_on_the_axis() -> None:
+    past = history(30)
+    pane = OverTimePane()
+    app = OnePane(pane)
+    async with app.run_test(size=NARROW) as pilot:
+
+        async def axis(*commands: tuple[int, str]) -> str:
+            pane.commands = commands
+            pane.show(past.view(ViewSettings()))
+            await pilot.pause()
+            return lines(app)[-2]
+
+        plain = await axis()
+        assert "-20s" in plain
+        tick = plain.index("╵-20s")
+        assert pane.time.placed is not None
+        typed, undone = (past.frames[at].end_ns for at in (12, 20))
+        at, end = (2 + MARGIN + pane.time.placed.grid.column(each) - pane.time.placed.first for each in (typed, undone))
+        marked = await axis((typed, "✓"), (undone, "×"), (past.frames[0].end_ns - 10**12, "✓"))
+        assert (marked.count("✓"), marked.count("×"), marked[at], marked[end]) == (1, 1, "✓", "×")
+        assert len(marked) == len(plain)
+        on_label = await axis((past.frames[-19].end_ns, "✓"))
+        assert on_label[tick : tick + 5].strip() == "✓", "no half of a label is left"
+        on_tick = past.frames[-21].end_ns
+        assert (await axis((on_tick, "✓")))[tick : tick + 5] == "✓-20s", "the label stays"

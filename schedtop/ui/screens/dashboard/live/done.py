@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from schedtop.base.units import NS_PER_S
 from schedtop.history.view import View
+from schedtop.panes.pane import Command
 from schedtop.ui.screens.dashboard.live.held import TOLD_NS
 from schedtop.ui.screens.dashboard.live.helped import LEVELS
 from schedtop.ui.screens.dashboard.live.undo import is_about_the_same, look_again, undo
@@ -27,6 +28,11 @@ SEEN_NS = LOOKED_BACK * NS_PER_S
 UNDONE = "The last command is undone"
 AGAIN = f"{UNDONE}; looking again"
 
+DONE_SIGN, UNDONE_SIGN = "✓", "×"
+
+MOST_CHANGED = 20
+"""Of so many commands it is known when they were typed."""
+
 CHECKING = "The command is in place; checking whether it helps"
 
 
@@ -43,9 +49,12 @@ class _Proposed:
 class Done:
     """The commands that were proposed a short while ago, and whether they have been typed."""
 
-    def __init__(self) -> None:
+    def __init__(self, changed: tuple[Command, ...] = ()) -> None:
+        """`changed`: what is known of commands from before."""
         self._proposed: dict[str, _Proposed] = {}
         self._undone_ns: int | None = None
+        self.changed = changed
+        """When one of them came to be in place, or was undone, and the sign of that; the last ones."""
 
     def look(self, end_ns: int) -> bool:
         """Looks which commands are in place now; whether one of them is since a moment ago."""
@@ -56,9 +65,12 @@ class Done:
             elif now != command:
                 if one.since_ns is not None and now == one.undo:
                     self._undone_ns = end_ns
+                    self.changed = (*self.changed, (end_ns, UNDONE_SIGN))
                 one.since_ns, one.undo = None, self._first(now)
             elif one.since_ns is None:
                 one.since_ns = one.moment_ns = end_ns
+                self.changed = (*self.changed, (end_ns, DONE_SIGN))
+        self.changed = self.changed[-MOST_CHANGED:]
         return self._last_done(end_ns, CHECKED_NS) is not None
 
     def is_undone(self, end_ns: int, within_ns: int = 0) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from schedtop.base.units import NS_PER_S, format_ns
 from schedtop.history.view import View, ViewSettings
+from schedtop.panes.pane import Command
 from schedtop.ui.screens.dashboard.live.calmed import Calmed
 from schedtop.ui.screens.dashboard.live.done import CHECKING, Done
 from schedtop.ui.screens.dashboard.live.held import Held
@@ -66,7 +67,8 @@ class Told:
         """What to show of a View of which this is the verdict."""
         settings = view.settings.unselected
         if settings != self._settings:
-            self._settings, self._done, self._helped_ns, self._moments = settings, Done(), None, {}
+            self._settings, self._helped_ns, self._moments = settings, None, {}
+            self._done = Done(self._done.changed)
             self._stays = None
         if self._done.look(view.frame.end_ns):
             self._held.release()
@@ -84,6 +86,11 @@ class Told:
         if len(self._moments) > MOST_MOMENTS:
             del self._moments[next(iter(self._moments))]
         return told
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """When the last commands were typed, or undone."""
+        return self._done.changed
 
     def frozen(self, verdict: Verdict, view: View) -> Verdict:
         """What to show where the time stands still: what was told of the moment when it was now, if that is known."""

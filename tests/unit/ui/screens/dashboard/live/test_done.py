@@ -355,3 +355,18 @@ def test_a_loop_over_processes_is_undone(sleeper: int) -> None:
 )
 def test_what_cannot_be_told_is_not_undone(command: str) -> None:
     assert undo(command) == ""
+
+
+def test_it_is_noted_when_a_command_was_typed_and_undone(sleeper: int) -> None:
+    told, command = Told(), widen(sleeper)
+    told.shown(alarm(command), view(1))
+    assert told.commands == ()
+    os.sched_setaffinity(sleeper, os.sched_getaffinity(0))
+    told.shown(alarm(command), view(2))
+    assert told.commands == ((2 * NS_PER_S, "✓"),)
+    os.sched_setaffinity(sleeper, {0})
+    told.shown(alarm(command), view(3))
+    noted = ((2 * NS_PER_S, "✓"), (3 * NS_PER_S, "×"))
+    assert told.commands == noted
+    told.shown(alarm(command), view(4, ViewSettings(window_ns=10 * NS_PER_S)))
+    assert told.commands == noted, "with other settings, too"
