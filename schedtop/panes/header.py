@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -27,10 +25,11 @@ from schedtop.base.units import (
 from schedtop.history.view import View
 from schedtop.model.counts import Loss, Overhead
 from schedtop.model.frame import Frame
-from schedtop.panes.levels import Level, steal_level
+from schedtop.panes.levels import steal_level
+from schedtop.panes.verdict_band import SEPARATOR, VERDICT_LINES, Parts, verdict_band
 from schedtop.verdict.verdict import MEASURING, Verdict
 from schedtop.widgets.canvas import Canvas
-from schedtop.widgets.strips import Span, broken, clip, spans_width, steady, whole_parts, width_of
+from schedtop.widgets.strips import Span, clip, spans_width, steady, whole_parts
 
 ORIGINS = ("recorded by ", "recorded with ")
 """How notes begin that only tell where a recording comes from."""
@@ -73,53 +72,6 @@ LOSS_WORDS = {
 
 STARTING_NS = 3 * NS_PER_S
 """Less history than this has the start of schedtop itself in it."""
-
-Parts = list[list[Span]]
-"""Pieces of a line in order of importance; the last ones go when the width does not suffice."""
-
-SEPARATOR: Span = (" │ ", "dim")
-
-
-VERDICT_LEVELS = {
-    "ok": Level("✓", "OK", "live"),
-    "notice": Level("!", "NOTICE", "notice-band"),
-    "alarm": Level("!!", "ALARM", "alarm"),
-    "unknown": Level("?", "UNKNOWN", "dim"),
-    "measuring": Level("…", "MEASURING", "dim"),
-}
-"""The levels of a verdict: sign, word, style."""
-
-
-VERDICT_LINES = 2
-
-BANDS = ("notice", "alarm")
-"""The levels whose colour fills the lines: what is in order does not shout."""
-
-COMMAND_STYLES = {"notice-band": "notice-command", "alarm": "alarm-command"}
-"""What sets off the command in such a band."""
-
-_SHORTER = (
-    # Who waits is worth more than of what these are shares.
-    (re.compile(r" of busy time(?=;|$)"), " of CPU"),
-    (re.compile(r"(?<= %) of the time$"), ""),
-    (re.compile(r"(?<=[\dk]) \S+ (?:processes|tasks|threads)/s(?=\W)"), " tasks/s"),
-)
-"""What a headline is without that is too long for two lines, the first ones first."""
-
-_UNIT = re.compile(r"(?<=\d) (?=(?:ns|µs|us|ms|s|%)(?:\W|$))")
-NO_BREAK = "\N{NO-BREAK SPACE}"
-"""Between a number and its unit while lines are broken."""
-
-_BEFORE = re.compile(r" \([^()]* before\)$")
-_OF_TIME = re.compile(r" of the time(?= \(|$)")
-
-WHOLE_ACTION = 60
-"""From so many cells on an action without a command is not cut either: the headline loses clauses."""
-
-NARROW_RELIEF = 30
-"""So many cells what has helped may take before an alarm on a narrow screen."""
-
-_PARENTHESES = re.compile(r" \([^()]*\)")
 
 CAUSED_STEP_NS = NS_PER_MS // 10
 """To the next multiple of which the longest wait that we caused is rounded up: it is an upper bound."""
@@ -280,141 +232,6 @@ def _has_just_begun(view: View) -> bool:
 def parts_width(parts: Parts) -> int:
     """How many cells the parts take side by side."""
     return sum(map(spans_width, parts)) + len(SEPARATOR[0]) * (len(parts) - 1)
-
-
-def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list[list[Span]]:
-    """Two lines in the colour of the level: headline and action; then evidence where there is room for it.
-
-    In a band a command begins the second line, so that it stays there from second to second; another action may stand
-    behind a short headline. The action goes on where the headline ends if it needs to. Of one that does not fit only
-    the command is shown, and before that is cut, the headline loses its last clauses. What does not fit at all ends
-    with an ellipsis.
-    What a command has helped comes first, in the colour of what is in order: the alarm behind it is another one.
-    """
-    if verdict is None:
-        return [[], []]
-    level = VERDICT_LEVELS[verdict.level]
-    banded = verdict.level in BANDS
-    plain, strong = (level.style, level.style) if banded else ("text", "strong")
-    head = f" {level.sign} {level.word} "
-    relief = _relief(verdict, width * 2 // 3 - width_of(head))
-    has_more = bool(verdict.evidence or verdict.alternatives or verdict.live.undo)
-    why: list[Span] = [(f" {why_key} why ", plain if banded else "dim")] if why_key and has_more else []
-    action = f"→ {steady(verdict.action)}" if verdict.action else ""
-    typed = steady(verdict.command)
-    command = f"→ {steady(verdict.advice) or typed}" if typed else action if width >= WHOLE_ACTION else ""
-    # What names the same command again can wait for the verdict in full.
-    said = [item for item in verdict.evidence if not verdict.command or verdict.command not in item]
-    # Where nothing is to be typed, the way back comes first; a second command in one line would be typed by mistake.
-    kept, undo = (f"{told[:1].lower()}{told[1:]}" for told in (verdict.live.kept, verdict.live.undo))
-    told = filter(None, (kept, *(said if typed and not verdict.may_stay else (undo, *said))))
-    evidence: Parts = [[(steady(item), plain)] for item in told]
-    room = max(1, width - width_of(relief) - width_of(head) - 1)
-    headlines = [_UNIT.sub(NO_BREAK, words) for words in _headlines(verdict, relieved=bool(relief))]
-    headline = _first_that_fits(headlines, lambda words: _beside(broken(words, room)[1], command), [width - 1])
-    first, rest = broken(headline, room)
-    one_line = _beside(headline, action)
-    if action and evidence and not (banded and typed) and width_of(one_line) <= room:
-        first, action = one_line, ""
-    actions = list(dict.fromkeys((action, _without_asides(action, typed), command or action)))
-    # What sets the command off may go for the key that tells the rest.
-    rooms = [width - 1 - spans_width(why), width - 1] if banded and typed else [width - 1]
-    below = _first_that_fits([_beside(rest, words) for words in actions], str, rooms)
-    if rest and command and width_of(below) > width - 1:
-        first, rest = _clauses(headline, room, width - 1 - width_of(command) - 3)
-        below = _beside(rest, action if not rest and width_of(action) < width else command)
-    first, below = first.replace(NO_BREAK, " "), below.replace(NO_BREAK, " ")
-    room = max(1, width - 1)
-    if width_of(below) <= room - spans_width(why):
-        room -= spans_width(why)
-    else:
-        why = []
-    parts: Parts = [_with_command(clip(below, room), typed, plain)] if below else []
-    second = whole_parts([*parts, *evidence], room, (SEPARATOR[0], plain if banded else SEPARATOR[1]))
-    if not second and said and not verdict.action:
-        # Nothing is to be done: a part of why is better than an empty line.
-        second = [(clip(steady(said[0]), room), plain)]
-    lines: list[list[Span]] = [[(head, level.style), (" ", plain), (first, strong)], [(" ", plain), *second]]
-    if relief:
-        lines[0].insert(0, (relief, VERDICT_LEVELS["ok"].style))
-    lines[1] += [(" " * max(0, width - spans_width(lines[1]) - spans_width(why)), plain), *why]
-    lines[0].append((" " * max(0, width - spans_width(lines[0])), plain))
-    return lines
-
-
-def _headlines(verdict: Verdict, *, relieved: bool) -> list[str]:
-    """The headline, and then without words that matter less, if these can be left out of it.
-
-    When an alarm ended stands first, because the last clauses are dropped; beside what a command has helped it need not
-    be said.
-    """
-    live, now = verdict.live, steady(verdict.headline)
-    ends = (live.end, live.ended) if live.ended and not relieved else ()
-    headlines = [f"{steady(ended)}; now: {now}" for ended in ends] or [now]
-    for long, short in _SHORTER:
-        headlines.append(long.sub(short, headlines[-1]))
-    return headlines
-
-
-def _beside(words: str, action: str) -> str:
-    """The headline, or what is left of it for the second line, and the action; each may be empty."""
-    return "   ".join(filter(None, (words, action)))
-
-
-def _first_that_fits(texts: Sequence[str], taken: Callable[[str], str], rooms: Sequence[int]) -> str:
-    """The first of which what is `taken` has room, better in the first of the rooms; if none has, the last one."""
-    return next((text for room in rooms for text in texts if width_of(taken(text)) <= room), texts[-1])
-
-
-def _without_asides(action: str, typed: str) -> str:
-    """An action without what stands in parentheses beside the command."""
-    reason, found, rest = action.partition(f": {typed}")
-    return f"{_PARENTHESES.sub('', reason)}{found}{rest}"
-
-
-def _relief(verdict: Verdict, room: int) -> str:
-    """What a command has helped, in so many cells: whole, or without how it was before, or not at all.
-
-    An alarm behind it is news, and needs the cells more.
-    """
-    room = min(room, NARROW_RELIEF) if verdict.level == "alarm" and room < 2 * NARROW_RELIEF else room
-    words = steady(verdict.live.relieved)
-    short = _OF_TIME.sub("", words)
-    each = [f" {VERDICT_LEVELS['ok'].sign} {told} " for told in (words, short, _BEFORE.sub("", short)) if told]
-    return next((told for told in each if width_of(told) <= room), "")
-
-
-def _with_command(words: str, command: str, style: str) -> list[Span]:
-    """The second line with the command that can be typed set off, in a band."""
-    before, found, after = words.rpartition(command) if command and style in COMMAND_STYLES else (words, "", "")
-    if not found:
-        return [(words, style)]
-    return [(part, look) for part, look in ((before, style), (found, COMMAND_STYLES[style]), (after, style)) if part]
-
-
-def _clauses(headline: str, room: int, below: int) -> tuple[str, str]:
-    """As many whole clauses of a headline as fit in two lines, the first of `room` cells and the second of `below`."""
-    for end in reversed(list(_ends(headline))):
-        first, rest = broken(f"{headline[:end]} …", room)
-        if not rest or width_of(rest) <= below:
-            return first, rest
-    return clip(headline, room), ""
-
-
-def _ends(headline: str) -> Iterator[int]:
-    """Where a headline may end: before a clause, before what stands in parentheses, and behind that.
-
-    Not behind the name alone that begins a clause: which task it is about says nothing.
-    """
-    depth = begun = 0
-    for at, char in enumerate(headline):
-        before = depth
-        depth += (char == "(") - (char == ")")
-        begins, closes = not before and headline.startswith((", ", "; ", " ("), at), before and not depth
-        if (begins or closes) and len(_PARENTHESES.sub("", headline[begun : at + 1]).split()) > 1:
-            yield at + bool(closes)
-        if begins and char == ";":
-            begun = at + 2
 
 
 def _own_cost(frame: Frame, level: int, who: str) -> list[Span]:

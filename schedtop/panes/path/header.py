@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schedtop.base.units import NS_PER_S, format_clock, format_elapsed, format_ns, format_round_ns
-from schedtop.panes.header import VERDICT_LINES, verdict_band
+from schedtop.panes.verdict_band import VERDICT_LINES, verdict_band
 from schedtop.path.live import PathFrame
 from schedtop.path.subject import PathSubject
 from schedtop.path.words import sentence

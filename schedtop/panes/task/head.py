@@ -7,9 +7,9 @@ from dataclasses import fields
 
 from schedtop.base.units import format_clock, format_count, format_counted, format_ns, format_round_ns
 from schedtop.model.weights import ORDINARY_WEIGHT
-from schedtop.panes.header import SEPARATOR, Parts
 from schedtop.panes.task.scene import Scene, Status
 from schedtop.panes.task.syscalls import ongoing_text
+from schedtop.panes.verdict_band import SEPARATOR, Parts
 from schedtop.task import Attributes, Quota, TaskFrame, TaskLoss
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.strips import Span, clip, clip_left, spans_width, steady, whole_parts

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from schedtop.panes.header import verdict_band
+from schedtop.panes.verdict_band import verdict_band
 from schedtop.sources.replay.recorded import Recording
 from tests import ROOT
 from tests.scenes.draw import RECORDINGS

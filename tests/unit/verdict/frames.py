@@ -18,7 +18,7 @@ from schedtop.model.latency import LatencyTable
 from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, Rows
 from schedtop.model.short_lived import SHORT_LIVED_DTYPE
 from schedtop.model.waits import BEGINNINGS, CAUSES, EVIDENCE
-from schedtop.panes.header import VERDICT_LEVELS, verdict_band
+from schedtop.panes.verdict_band import VERDICT_LEVELS, verdict_band
 from schedtop.verdict.engine import judge
 from schedtop.verdict.verdict import Verdict
 

@@ -12,7 +12,7 @@ from schedtop.history.view import ViewSettings
 from schedtop.model.filters import Filter
 from schedtop.model.host import Host
 from schedtop.model.rows import Rows
-from schedtop.panes.header import verdict_band
+from schedtop.panes.verdict_band import verdict_band
 from schedtop.verdict.engine import judge
 from schedtop.verdict.verdict import Verdict
 from tests.unit.verdict.frames import HOST, MS, frame, judged, pinned, tasks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from schedtop.base.units import format_clock
-from schedtop.panes.header import VERDICT_LEVELS
+from schedtop.panes.verdict_band import VERDICT_LEVELS
 from schedtop.verdict.verdict import Verdict
 from schedtop.widgets.prose import paragraph
 from schedtop.widgets.strips import Spans, steady, width_of

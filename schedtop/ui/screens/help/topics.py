@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from schedtop.panes.header import VERDICT_LEVELS
 from schedtop.panes.pane import Pane
+from schedtop.panes.verdict_band import VERDICT_LEVELS
 from schedtop.ui.keys.bindings import KeyRow
 from schedtop.ui.layout.presets import PRESETS
 from schedtop.verdict.wait import CAUSE_MEANINGS

@@ -8,10 +8,10 @@ import pytest
 
 from schedtop.base.units import format_clock
 from schedtop.model.rows import GROUPS
-from schedtop.panes.header import verdict_band
 from schedtop.panes.scheduler.blame.pane import BlamePane
 from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
 from schedtop.panes.scheduler.tasks.selected import ChosenGroup, selected_group
+from schedtop.panes.verdict_band import verdict_band
 from schedtop.ui.screens.dashboard.screen import Dashboard
 from schedtop.ui.screens.text import TextScreen
 from schedtop.verdict.verdict import Verdict
