@@ -26,7 +26,14 @@ from schedtop.history.view import View
 from schedtop.model.counts import Loss, Overhead
 from schedtop.model.frame import Frame
 from schedtop.panes.levels import steal_level
-from schedtop.panes.verdict_band import SEPARATOR, VERDICT_LINES, Parts, verdict_band
+from schedtop.panes.verdict_band import (
+    BANDS,
+    SEPARATOR,
+    VERDICT_LINES,
+    Parts,
+    tall_band,
+    verdict_band,
+)
 from schedtop.verdict.verdict import MEASURING, Verdict
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.strips import Span, clip, spans_width, steady, whole_parts
@@ -70,6 +77,9 @@ LOSS_WORDS = {
     "slow_waits_forgotten": LossWords("slow wait", "slow waits", "forgotten", "forgotten", "forgotten"),
 }
 
+NARROW, LEAST_TALL = 96, 24
+"""In fewer cells two lines often have no room for what a command is for; from so many lines on there is another one."""
+
 STARTING_NS = 3 * NS_PER_S
 """Less history than this has the start of schedtop itself in it."""
 
@@ -82,7 +92,7 @@ LITTLE_CAUSED_NS = 2 * NS_PER_MS
 
 
 class HeaderPane(Canvas, can_focus=False):
-    """The verdict in two lines, and a line of state. Of that, parts that do not fit are left out whole."""
+    """The verdict in two lines, or three on a narrow screen, and a line of state, of which whole parts are left out."""
 
     DEFAULT_CSS = """
     HeaderPane { height: 3; padding: 0 1; background: $panel; }
@@ -98,6 +108,7 @@ class HeaderPane(Canvas, can_focus=False):
         self.player: Span | None = None
         self.why_key = ""
         """What shows all of the verdict."""
+        self._is_tall = False
         self.triggers: list[Span] = []
         """What is watched for, or what has fired last."""
 
@@ -106,7 +117,7 @@ class HeaderPane(Canvas, can_focus=False):
 
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)
-        if offset is not None and offset.y < VERDICT_LINES and self.verdict is not None:
+        if offset is not None and offset.y < VERDICT_LINES + self._is_tall and self.verdict is not None:
             self.post_message(self.VerdictClicked())
 
     def show(
@@ -126,7 +137,12 @@ class HeaderPane(Canvas, can_focus=False):
         """
         self.view, self.ended, self.wanted_threshold_ns, self.verdict = view, ended, wanted_threshold_ns, verdict
         self.recording, self.player = recording, player
+        self._grow()
         self.draw()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._grow()
+        super().on_resize(event)
 
     def draw(self) -> None:
         width = self.inner.width
@@ -135,7 +151,23 @@ class HeaderPane(Canvas, can_focus=False):
         if self.view is None:
             self.put([[("schedtop", "key"), ("  waiting for the first interval", "dim")]])
             return
-        self.put([*verdict_band(self.verdict, width, self.why_key), self._state_line(self.view, width)])
+        band = verdict_band(self.verdict, width, self.why_key)
+        if self._is_tall and self.verdict is not None:
+            band = tall_band(self.verdict, width, self.why_key)
+        self.put([*band, self._state_line(self.view, width)])
+
+    def _grow(self) -> None:
+        """Takes a third line for the verdict on a narrow screen, while it has a band.
+
+        Not behind a text: what is seen around that stays where it was.
+        """
+        if self.view is None or not self.inner.width or self.app.screen is not self.screen:
+            return
+        is_banded = self.verdict is not None and self.verdict.level in BANDS
+        is_tall = is_banded and self.inner.width < NARROW and self.app.size.height >= LEAST_TALL
+        if is_tall != self._is_tall:
+            self._is_tall = is_tall
+            self.styles.height = VERDICT_LINES + is_tall + 1
 
     def _state_line(self, view: View, width: int) -> list[Span]:
         state, clock = self._state(view), self._clock(view)

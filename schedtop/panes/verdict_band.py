@@ -115,6 +115,58 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     return lines
 
 
+def tall_band(verdict: Verdict, width: int, why_key: str = "") -> list[list[Span]]:
+    """The same of a level with a band, in three lines: the command has the last one, and what it is for its place.
+
+    Where none is to be typed, it has more of the evidence.
+    """
+    level = VERDICT_LEVELS[verdict.level]
+    if not verdict.command:
+        two = verdict_band(verdict, width, why_key)
+        shown = "".join(text for line in two for text, _ in line)
+        more: Parts = [[(steady(item), level.style)] for item in verdict.evidence if steady(item) not in shown]
+        told_too = whole_parts(more, width - 1, (SEPARATOR[0], level.style))
+        return [*two, [(" ", level.style), *told_too, (" " * (width - 1 - spans_width(told_too)), level.style)]]
+    typed = steady(verdict.command)
+    action, plain = f"→ {steady(verdict.action)}", level.style
+    head = f" {level.sign} {level.word} "
+    relief = _relief(verdict, width * 2 // 3 - width_of(head))
+    why: list[Span] = [(f" {why_key} why ", plain)] if why_key else []
+    room, below_room = max(1, width - width_of(relief) - width_of(head) - 1), width - 1
+    last_room = below_room - spans_width(why)
+    # What does not fit beside the command stands before it.
+    reason, _, rest = action.partition(typed)
+    whole = width_of(action) <= last_room or rest or width_of(typed) > below_room
+    reasons = [""] if whole else [reason.rstrip(), _PARENTHESES.sub("", reason).rstrip()]
+    last = action if width_of(action) <= last_room else typed if reasons[-1] else f"→ {typed}"
+    headlines = [_UNIT.sub(NO_BREAK, words) for words in _headlines(verdict, relieved=bool(relief))]
+    chosen = [(words, told) for words in headlines for told in reasons]
+    fits = [each for each in chosen if width_of(_beside(broken(each[0], room)[1], each[1])) <= below_room]
+    headline, told = fits[0] if fits else (headlines[-1], reasons[-1])
+    first, below = broken(headline, room)
+    if not fits:
+        first, below = _clauses(headline, room, below_room - width_of(told) - 3 * bool(told))
+    below = _beside(below, told)
+    said: Parts = [[(steady(item), plain)] for item in verdict.evidence if verdict.command not in item]
+    parts: Parts = [[(below.replace(NO_BREAK, " "), plain)]] if below else []
+    second = whole_parts(parts if told else [*parts, *said], below_room, (SEPARATOR[0], plain))
+    third = _with_command(clip(last, below_room), typed, plain)
+    lines: list[list[Span]] = [
+        [(head, level.style), (" ", plain), (first.replace(NO_BREAK, " "), plain)],
+        [(" ", plain), *second],
+        [(" ", plain), *third],
+    ]
+    if relief:
+        lines[0].insert(0, (relief, VERDICT_LEVELS["ok"].style))
+    # The command itself may need all of its line.
+    of_why = 2 if width_of(last) <= last_room else 1
+    for place, line in enumerate(lines):
+        tail = why if place == of_why and spans_width(line) + spans_width(why) <= width else []
+        line.append((" " * max(0, width - spans_width(line) - spans_width(tail)), plain))
+        line += tail
+    return lines
+
+
 def _headlines(verdict: Verdict, *, relieved: bool) -> list[str]:
     """The headline, and then without words that matter less, if these can be left out of it.
 

@@ -22,7 +22,7 @@ from schedtop.widgets.strips import Spans, steady
 QUIET_NS = 30 * NS_PER_S
 """A column is left out if it has told nothing for so long."""
 
-LITTLE = 0.01
+LITTLE = 0.02
 """Of a task that runs and waits for less of the time neither class nor process matters."""
 
 QUIET_FIELDS = tuple(column.quiet for column in COLUMNS if column.quiet)

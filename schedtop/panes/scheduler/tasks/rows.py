@@ -203,7 +203,7 @@ def _classes(context: TaskRows) -> list[str]:
 
 MEANINGS = {
     "class": "what is special about it: fifo or rr with its priority, deadline, batch, idle, ext, nice; gone while "
-    "all are fair with nice 0",
+    "all that run or wait much are fair with nice 0",
     "task": "its name; (self): schedtop's own. f filters by a part of it",
     "group": "the process, cgroup, container or pid namespace",
     "tasks": "how many threads it has in the window",

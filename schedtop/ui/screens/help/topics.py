@@ -108,7 +108,9 @@ def topics_of(
         Topic("Filters", lambda width: _terms("Filters: only tasks (or CPUs) that pass are shown", FILTERS, width)),
         Topic("Presets", lambda width: _terms("Presets: panes for a job", _presets(), width)),
         Topic("Verdict", lambda width: _terms("Levels of the verdict, in the first line", _levels(), width)),
-        Topic("Third line", lambda width: _terms("The third line: what is shown and what it costs", STATE, width)),
+        Topic(
+            "Line of state", lambda width: _terms("Below the verdict: what is shown and what it costs", STATE, width)
+        ),
         Topic("Causes", lambda width: _terms("Causes of slow waits: the first that holds", _causes(), width)),
         Topic("Words", lambda width: _terms("Words", WORDS, width)),
         Topic("Files", lambda width: _terms("Files", FILES, width)),

@@ -23,6 +23,7 @@ from schedtop.history.view import ViewSettings
 from schedtop.model.counts import Loss
 from schedtop.model.ext_scheduler import ExtScheduler
 from schedtop.model.filters import Filter
+from schedtop.panes.header import HeaderPane
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.cpus.pane import CpusPane
 from schedtop.panes.scheduler.tasks.pane import TasksPane
@@ -154,6 +155,11 @@ async def test_every_percentile_at_ordinary_sizes(size: tuple[int, int]) -> None
         assert re.search(" +".join(words), text(pilot.app))
 
 
+def state_line(app: App[Any]) -> str:
+    """The line below the verdict, which has three lines on a narrow screen, else two."""
+    return lines(app)[app.screen.query_one(HeaderPane).size.height - 1]
+
+
 @pytest.mark.parametrize("words", ["", "nginx", "comm:a-longer-name cpu:0,1"])
 @pytest.mark.parametrize(
     "lost",
@@ -165,7 +171,7 @@ async def test_a_narrow_header_says_that_something_was_lost(words: str, lost: Lo
         dashboard.shown.set_settings(ViewSettings(window_ns=60 * NS_PER_S, filter=Filter.parse(words)))
         source.made += 1
         await collected(pilot, source, 1)
-        line = lines(pilot.app)[2]
+        line = state_line(pilot.app)
         # Switches that were not seen are counted all the same.
         assert re.search("lost: " if lost.ring_dropped else "3 (switches )?unseen", line)
         assert ("lost" in line) == bool(lost.ring_dropped)
@@ -176,13 +182,13 @@ async def test_a_narrow_header_says_that_something_was_lost(words: str, lost: Lo
 @pytest.mark.parametrize("size", [(80, 24), (160, 48)])
 async def test_the_header_names_a_sched_ext_scheduler(size: tuple[int, int]) -> None:
     async with running(size) as (pilot, source, dashboard):
-        assert "sched_ext" not in lines(pilot.app)[2]
+        assert "sched_ext" not in state_line(pilot.app)
         made = make_frame(source.scenario, 3, np.random.default_rng(1))
         source.put(replace(made, sched_ext=ExtScheduler("rusty")))
         dashboard.shown.set_settings(ViewSettings(window_ns=60 * NS_PER_S))
         source.made += 1
         await collected(pilot, source, 1)
-        assert "sched_ext rusty (disabled)" in lines(pilot.app)[2], "it was there, and is not in the last Frame"
+        assert "sched_ext rusty (disabled)" in state_line(pilot.app), "it was there, and is not in the last Frame"
 
 
 @pytest.mark.parametrize("words", ["", "comm:a-longer-name cpu:0,1"])
@@ -193,7 +199,7 @@ async def test_old_rows_that_were_forgotten_are_no_loss(words: str) -> None:
         dashboard.shown.set_settings(ViewSettings(window_ns=60 * NS_PER_S, filter=Filter.parse(words)))
         source.made += 1
         await collected(pilot, source, 1)
-        line = lines(pilot.app)[2]
+        line = state_line(pilot.app)
         assert "lost" not in line
         assert "38.1k old rows" in line or words, "if there is room"
 

@@ -8,6 +8,7 @@ import pytest
 
 from schedtop.base.units import format_clock
 from schedtop.model.rows import GROUPS
+from schedtop.panes.header import HeaderPane
 from schedtop.panes.scheduler.blame.pane import BlamePane
 from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
 from schedtop.panes.scheduler.tasks.selected import ChosenGroup, selected_group
@@ -341,3 +342,21 @@ async def test_the_verdict_is_not_worked_out_again_while_frozen() -> None:
         before = dashboard.shown.verdict
         await collected(pilot, source, 2)
         assert dashboard.shown.verdict is before
+
+
+async def test_a_narrow_header_has_one_more_line_while_it_has_a_band() -> None:
+    command = "echo 163000 > /sys/fs/cgroup/cpu/orders/cpu.cfs_quota_us"
+    headline = "/orders is throttled by its quota in 100 % of its periods, up to 79.4 ms"
+    alarm = Verdict("alarm", "throttled", headline, (), f"Raise the quota from 0.30 to 1.63 CPUs: {command}", command)
+    short = replace(alarm, headline="/orders is throttled", action=f"Raise: {command}")
+    async with running((80, 24)) as (pilot, _source, dashboard):
+        header = dashboard.query_one(HeaderPane)
+        for verdict, height in ((alarm, 4), (short, 4), (Verdict("ok", "calm", "Nothing waits"), 3), (short, 4)):
+            header.show(dashboard.view, verdict=verdict)
+            await pilot.pause()
+            assert header.size.height == height
+            assert "● LIVE" in lines(pilot.app)[height - 1]
+        await pilot.resize_terminal(80, 20)
+        header.show(dashboard.view, verdict=alarm)
+        await pilot.pause()
+        assert header.size.height == 3

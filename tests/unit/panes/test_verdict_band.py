@@ -1,0 +1,83 @@
+"""The verdict in three lines, where two have no room for what its command is for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from schedtop.panes.verdict_band import tall_band
+from schedtop.verdict.verdict import Verdict
+from schedtop.widgets.strips import spans_width
+
+QUOTA = "/orders is throttled by its quota in 100 % of its periods, up to 79.4 ms"
+STORM = "bash deploy.sh starts 1,370 true processes/s: 60 % of busy time; web (29853) waits 18 % of the time"
+FULL = "crunch uses 88 % of 2 CPUs; api (15582) waits 22 % of the time, behind crunch (15580), for its time slices"
+
+
+@pytest.mark.parametrize(
+    ("headline", "words", "command", "told"),
+    [
+        (
+            "web (29613) is pinned to CPU 1, behind audio-mix (29772), up to 53.5 ms; CPU 0 is 91 % idle",
+            "Let web run elsewhere",
+            "taskset -cp 0-1 29613",
+            [
+                " !! ALARM  web (29613) is pinned to CPU 1, behind audio-mix (29772), up to",
+                " 53.5 ms; CPU 0 is 91 % idle │ 30 slow waits",
+                " → Let web run elsewhere: taskset -cp 0-1 29613                         v why",
+            ],
+        ),
+        (
+            QUOTA,
+            "Raise the quota from 0.30 to 1.63 CPUs",
+            "echo 163000 > /sys/fs/cgroup/cpu/orders/cpu.cfs_quota_us",
+            [
+                " !! ALARM  /orders is throttled by its quota in 100 % of its periods, up to",
+                " 79.4 ms   → Raise the quota from 0.30 to 1.63 CPUs:",
+                " echo 163000 > /sys/fs/cgroup/cpu/orders/cpu.cfs_quota_us               v why",
+            ],
+        ),
+        (
+            STORM,
+            "Lower the priority of their session (autogroup)",
+            "for p in 29850 29851; do echo 19 > /proc/$p/autogroup; done",
+            [
+                " !! ALARM  bash deploy.sh starts 1,370 true processes/s: 60 % of busy time;",
+                " web (29853) waits 18 % of the time   → Lower the priority of their session:",
+                " for p in 29850 29851; do echo 19 > /proc/$p/autogroup; done            v why",
+            ],
+        ),
+        (
+            FULL,
+            "Lower the priority of their sessions",
+            "for p in 15578 15579 15580 15581; do echo 10 > /proc/$p/autogroup; done",
+            [
+                " !! ALARM  crunch uses 88 % of 2 CPUs; api (15582) waits 22 % of the time,",
+                " behind crunch (15580) …   → Lower the priority of their sessions:      v why",
+                " for p in 15578 15579 15580 15581; do echo 10 > /proc/$p/autogroup; done",
+            ],
+        ),
+    ],
+)
+def test_three_lines_have_room_for_what_a_command_is_for(
+    headline: str, words: str, command: str, told: list[str]
+) -> None:
+    verdict = Verdict("alarm", "some", headline, ("30 slow waits",), f"{words}: {command}", command)
+    lines = tall_band(verdict, 78, "v")
+    assert ["".join(part for part, _ in line).rstrip() for line in lines] == told
+    assert (command, "alarm-command") in lines[2]
+    assert all(spans_width(line) == 78 for line in lines)
+
+
+def test_the_third_line_has_evidence_where_no_command_is_to_be_typed() -> None:
+    verdict = Verdict("notice", "some", QUOTA, ("30 slow waits", "one more"))
+    lines = tall_band(verdict, 78, "v")
+    assert ["".join(part for part, _ in line).rstrip() for line in lines] == [
+        " ! NOTICE  /orders is throttled by its quota in 100 % of its periods, up to",
+        " 79.4 ms │ 30 slow waits │ one more                                     v why",
+        "",
+    ]
+    (*_, third) = tall_band(replace(verdict, evidence=("much " * 14, "one more")), 78, "v")
+    assert "".join(part for part, _ in third).strip() == "much " * 13 + "much"
+    assert spans_width(third) == 78
