@@ -77,7 +77,7 @@ LOSS_WORDS = {
     "slow_waits_forgotten": LossWords("slow wait", "slow waits", "forgotten", "forgotten", "forgotten"),
 }
 
-NARROW, LEAST_TALL = 96, 24
+NARROW, LEAST_TALL = 130, 24
 """In fewer cells two lines often have no room for what a command is for; from so many lines on there is another one."""
 
 STARTING_NS = 3 * NS_PER_S

@@ -89,6 +89,8 @@ class Pane(Canvas, Generic[Moment]):
         self.keys: Mapping[str, str] = {}
         self.flag = NORMAL
         """How bad what it shows is, if the verdict is about that."""
+        self.is_calm = False
+        """Whether the verdict is that all is in order."""
         self.commands: tuple[Command, ...] = ()
         self._title = ""
         self._subtitle = ""

@@ -36,7 +36,7 @@ class ChoiceList(Canvas):
 
     DEFAULT_CSS = """
     ChoiceList {
-        width: 94%; max-width: 84; height: auto; max-height: 92%; background: $panel; border: heavy $primary;
+        width: 100%; max-width: 84; height: auto; max-height: 100%; background: $panel; border: heavy $primary;
         padding: 0 1; border-title-color: $primary; border-title-style: bold; border-subtitle-color: $faint;
     }
     """

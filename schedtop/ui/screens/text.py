@@ -28,7 +28,7 @@ class TextBox(Canvas):
 
     DEFAULT_CSS = """
     TextBox {
-        width: 94%; max-width: 106; height: auto; max-height: 92%; background: $panel; border: heavy $primary;
+        width: 100%; max-width: 106; height: auto; max-height: 100%; background: $panel; border: heavy $primary;
         padding: 0 2; border-title-color: $primary; border-title-style: bold; border-subtitle-color: $faint;
     }
     """

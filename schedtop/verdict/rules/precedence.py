@@ -114,7 +114,8 @@ def _behind_words(f: Facts, rows: Rows, why: Explanation) -> Iterator[str]:
     beside = rows[np.isin(rows["evidence"], (Evidence.PINNED, Evidence.NOT_BALANCED))]
     where = ""
     if len(beside):
-        pinned = (beside["evidence"] == Evidence.PINNED).all()
+        waits_ns = beside["wait_ns"]
+        pinned = 2 * waits_ns[beside["evidence"] == Evidence.PINNED].sum() >= waits_ns.sum()
         where = f"{'pinned to it' if pinned else 'not moved elsewhere'}, while {idle_words(f, beside)}"
     if where and len(victims) == 1:
         yield f"{victims[0].words} is {where}"

@@ -10,15 +10,17 @@ from typing import Any, Self
 
 import numpy as np
 import pytest
+from textual.app import App
 from textual.pilot import Pilot
 
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
+from schedtop.panes.header import HeaderPane
 from schedtop.sources.synthetic.scheduler import Scenario, make_frame, make_topology
 from schedtop.ui.app import SchedtopApp
 from schedtop.ui.screens.dashboard.screen import Dashboard
 from schedtop.ui.screens.help.screen import HelpScreen
-from tests.unit.panes.screen import text
+from tests.unit.panes.screen import lines, text
 
 WAIT_S = 30.0
 """How long a test waits for what must come true: a busy machine takes its time."""
@@ -117,3 +119,8 @@ async def to_topic(pilot: Pilot[int], name: str) -> None:
     assert isinstance(help_screen, HelpScreen)
     while help_screen._content.topic.name != name:
         await pilot.press("right")
+
+
+def state_line(app: App[Any]) -> str:
+    """The line below the verdict, which has three lines on a narrow screen, else two."""
+    return lines(app)[app.screen.query_one(HeaderPane).size.height - 1]

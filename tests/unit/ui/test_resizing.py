@@ -80,7 +80,7 @@ class Window:
     def wait_for(self, word: str) -> None:
         """Reads until the header has this word."""
         end = time.monotonic() + 30
-        while word not in "\n".join(self.shown()[:3]):
+        while word not in "\n".join(self.shown()[:4]):
             assert time.monotonic() < end, "\n".join(self.shown())
             self.take(0.1)
 

@@ -102,7 +102,7 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         self._quota: Part | None = None
         self._shown: tuple[View | None, str, str] = (None, "", "")
         self._other: tuple[View | None, str, Account | None] = (None, "", None)
-        self._victim = 0
+        self._victim, self._first = 0, ""
 
     def action_mode(self) -> None:
         """Asks for the other way to blame."""
@@ -156,13 +156,16 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         breathe()
         self._account = account(view, "", breathe)
         self._quota = quota_part(view)
-        pairs = self._account.pairs
+        pairs, self._first = self._account.pairs, ""
         if self._victim and view.settings.group == "thread":
             times = pairs[FIELDS[view.settings.blame][0]]
             notable = (pairs["victim_id"] == self._victim) & (times >= NOTABLE * times.max(initial=0))
             first = np.flatnonzero(notable)[:MOST_FIRST]
+            # Where they would not be on top anyway, no column sorts all lines.
+            sorts = np.array_equal(first, np.arange(len(first)))
+            self._first = "" if sorts else steady(text(pairs["victim_name"][first[0]]))
             pairs = np.concatenate((pairs[first], np.delete(pairs, first)))
-        self.set_rows(pairs, view.settings.pair_sort)
+        self.set_rows(pairs, None if self._first else view.settings.pair_sort)
 
     def is_idle(self, view: View) -> bool:
         frame = view.frame
@@ -216,7 +219,10 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         view = self._shown[0]
         # Pairs are not kept by CPU.
         everywhere = "all CPUs" if view is not None and view.settings.shown_filter.cpus else ""
-        return " · ".join(filter(None, (everywhere, "" if kind == "thread" else self.keyed(f"by {kind}", "group"))))
+        first = f"{self._first} first" if self._first else ""
+        return " · ".join(
+            filter(None, (everywhere, first, "" if kind == "thread" else self.keyed(f"by {kind}", "group")))
+        )
 
     def _rest(self) -> Sequence[Part]:
         """The lines below the pairs: each reason where there is room, else one, else none."""

@@ -224,12 +224,15 @@ class OverTimePane(Pane[View]):
             ground = np.where(above[row], ON_SLOW, ON_HEAT)
             styles[row, column] = np.where(levels[row, column] > 0, ground + levels[row, column], STRONG)
             before = line
+        filled = levels > 0
         if len(throttled.ns):
             cells = throttled.cells(scale, glyphs.shape[1])
+            filled |= cells
             glyphs[cells], styles[cells] = THROTTLED_MARK, THROTTLED
         _mark_gaps(glyphs, styles, columns.known)
         surface_of(self).breathe()
-        labels = _labels(scale, view.frame.threshold_ns if inside else 0)
+        highest = int(np.flatnonzero(filled.any(axis=1)).max(initial=0))
+        labels = _labels(scale, view.frame.threshold_ns if inside else 0, highest)
         words = self._words_before(view, placed, columns)
         if words:
             row = scale.rows // 2 - (inside and scale.rows // 2 == at)
@@ -312,12 +315,16 @@ def _short_numbers(waits: Histogram, clock: str, throttled_ns: int, *, named: bo
     return parts
 
 
-def _labels(scale: LogScale, threshold_ns: int) -> list[Span]:
-    """What stands left of each row: the time at which it begins, for powers of ten, and the threshold.
+def _labels(scale: LogScale, threshold_ns: int, highest: int) -> list[Span]:
+    """What stands left of each row: the time at which it begins, for powers of ten, the threshold, and `highest`, the
+    row of the longest waits.
 
     A power of ten at which no row begins stands beside the row that it is in, without a tick.
     """
     labels: list[Span] = [(" " * (MARGIN - 1) + "│", "head")] * scale.rows
+    begins_ns = 10 ** (scale.low + highest / scale.per_decade)
+    if begins_ns > threshold_ns > 0:
+        labels[highest] = (f"{format_brief_ns(round(begins_ns)):>{MARGIN - 1}}│", "head")
     for power, row in scale.within():
         labels[row] = (f"{_power_text(power):>{MARGIN - 1}}│", "head")
     for power, row in scale.decades():

@@ -92,7 +92,7 @@ class StealPane(Pane[View]):
     @property
     def _worst(self) -> Series:
         """The first of the series that is high, else steal."""
-        if self.view is None:
+        if self.view is None or self.is_calm:
             return STEAL
         cpus, frame = _cpus(self.view), self.view.frame
         return next(
@@ -102,7 +102,7 @@ class StealPane(Pane[View]):
     def view_glance(self, view: View) -> Spans:
         series = self._worst
         ratio = series.value(view.frame, _cpus(view))
-        level = LEVELS[series.word](ratio)
+        level = self._level(series, ratio, view)
         return [(f"{percent(ratio)} % {level.sign}".rstrip(), level.style if level.sign else "steal")]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
@@ -149,7 +149,7 @@ class StealPane(Pane[View]):
     def _now(self, view: View, series: Series, mark: int) -> list[Span]:
         """Name, value and mark, the latter in as many cells as it gets."""
         value = series.value(view.frame, _cpus(view))
-        level = _level(series, value, view)
+        level = self._level(series, value, view)
         sign = f" {level.sign} {level.word}" if mark > MARK else f" {level.sign}"
         style = level.style if level.sign else series.style if value else "dim"
         return [
@@ -158,16 +158,24 @@ class StealPane(Pane[View]):
             (fit(sign.rstrip(), mark), level.style if level.sign else "text"),
         ]
 
+    def _level(self, series: Series, value: float | None, view: View) -> Level:
+        """How bad a value is; that all is in order in spite of it, the verdict knows better."""
+        if self.is_calm:
+            return NORMAL
+        if series is P99:
+            return NOTICE if value is not None and value >= view.frame.threshold_ns else NORMAL
+        return LEVELS[series.word](value)
+
     def _plot_lines(self, view: View, width: int, each: int) -> list[Spans]:
         """A plot for each series under its value, all on one axis of time."""
-        key = (view.frame.end_ns, len(view.series), width, each, self.marks, _cpus(view))
+        key = (view.frame.end_ns, len(view.series), width, each, self.marks, _cpus(view), self.is_calm)
         if key == self._key:
             return self._plots
         self._key = key
         columns = width - MARGIN
         lines: list[Spans] = []
         for series, values in zip(SERIES, self._table(view, columns), strict=True):
-            marked = _level(series, series.value(view.frame, _cpus(view)), view).sign
+            marked = self._level(series, series.value(view.frame, _cpus(view)), view).sign
             line = self._now(view, series, WORDED_MARK if marked else MARK)
             words = _words(view, series)
             room = width - spans_width(line)
@@ -200,12 +208,6 @@ _GLANCED = {QUOTA.word: "Quota", PRESSURE.word: "PSI"}
 """What the cell of the strip is called where it is not about steal."""
 
 LEVELS = {STEAL.word: steal_level, QUOTA.word: quota_level, PRESSURE.word: pressure_level}
-
-
-def _level(series: Series, value: float | None, view: View) -> Level:
-    if series is P99:
-        return NOTICE if value is not None and value >= view.frame.threshold_ns else NORMAL
-    return LEVELS[series.word](value)
 
 
 def _axis_of(view: View, marks: Sequence[int], columns: int) -> list[Span]:

@@ -168,6 +168,7 @@ class PaneLayout:
         """Marks the pane that the verdict is about, in the strip if it is not seen."""
         name, level = flagged(verdict, self.arrangement.seen)
         for pane in self.panes:
+            pane.is_calm = verdict is not None and verdict.level == "ok"
             pane.set_flag(level if pane.id == name else NORMAL)
             pane.look_at(verdict.victim if verdict is not None else 0)
 

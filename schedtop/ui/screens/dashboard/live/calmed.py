@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median_high
 
 from schedtop.base.units import NS_PER_S
 from schedtop.history.view import View, ViewSettings
@@ -17,8 +18,8 @@ from schedtop.verdict.words import LOOK
 
 COMPARED_NS = 5 * NS_PER_S
 STRETCHES = 6
-"""Of so many stretches before the worst is compared: how long a task waits beside a storm is another each second, and
-that the command holds is seen ten seconds later."""
+"""The usual one of so many stretches before is compared: how long a task waits beside a storm is another each second,
+and that the command holds is seen ten seconds later."""
 
 SURE_NS = 2 * NS_PER_S
 """So much of the time since is needed."""
@@ -50,7 +51,8 @@ class Calmed:
             self._since_ns = end_ns
             ends = [end_ns - number * COMPARED_NS for number in range(STRETCHES)]
             shares = [_share(view.series, self._tid, end - COMPARED_NS, end) for end in ends]
-            self._before = max((share for share in shares if share is not None), default=None)
+            known = [share for share in shares if share is not None]
+            self._before = median_high(known) if known else None
         if self._since_ns is None or verdict.level not in LEVELS or verdict.live.relieved:
             return verdict
         if not self._tid or self._before is None or not SURE_NS <= end_ns - self._since_ns <= TOLD_NS:

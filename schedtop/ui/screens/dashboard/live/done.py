@@ -19,6 +19,12 @@ TOLD_UNDONE_NS = 5 * NS_PER_S
 CHECKED_NS = 2 * NS_PER_S
 """In the second of the command, and the next one, another may be proposed because of waits from before."""
 
+OF_MUCH_WORK = ("saturated", "forks")
+"""Rules about what runs most."""
+
+SETTLED_NS = 4 * NS_PER_S
+"""So long after the window it takes until it is seen whom another weight of what runs most has helped."""
+
 KEPT_NS = 300 * NS_PER_S
 """So long it is told how to undo what was typed."""
 
@@ -93,7 +99,8 @@ class Done:
         if since_ns is not None and verdict.headline.startswith(OVER):
             return replace(verdict, action="", command="")
         # The waits of its own command are from before while the window has them.
-        in_window = since_ns is not None and end_ns - since_ns <= view.settings.window_ns + NS_PER_S
+        settling_ns = SETTLED_NS if verdict.rule in OF_MUCH_WORK else NS_PER_S
+        in_window = since_ns is not None and end_ns - since_ns <= view.settings.window_ns + settling_ns
         if done := own if in_window else self._last_done(end_ns, CHECKED_NS):
             was = f"before: {done.verdict.headline}"
             return Verdict("notice", done.verdict.rule, CHECKING, (was,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from statistics import median_high
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,9 @@ from schedtop.verdict.verdict import Verdict
 
 ASKED_NS = 5 * NS_PER_S
 """So long after another task took its place in the command it is asked whether it waits."""
+
+USUAL_OF = 10
+"""Of so many seconds the usual one is told as how it was before: in the second of the command it waits less."""
 
 A_LITTLE = 0.25
 """One that waits for no more than this part of what it did is told as well."""
@@ -53,7 +57,8 @@ class Helped:
         self._settings: ViewSettings | None = None
         self._moved = self._told = _NOBODY
         self._asked: list[_Asked] = []
-        self._told_ns, self._before, self._words = 0, 0.0, ""
+        self._before: list[float] = []
+        self._told_ns, self._words = 0, ""
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
         """The verdict, and for half a minute with it which task no longer waits."""
@@ -65,8 +70,8 @@ class Helped:
         moved: Moved = (int(found[2]), "tgid" if found[1] else "tid") if found else _NOBODY
         if moved != self._moved:
             # In the second of the command it may propose another one, which is gone with the next.
-            self._asked.append(_Asked(self._moved, end_ns, self._before))
-            self._moved, self._before = moved, 0.0
+            self._asked.append(_Asked(self._moved, end_ns, median_high(self._before or [0.0])))
+            self._moved, self._before = moved, []
         self._asked = [one for one in self._asked if _is_asked(one, moved, end_ns)]
         for one in self._asked:
             if words := _relief_words(frame, one.moved, one.before):
@@ -74,8 +79,7 @@ class Helped:
                 self._asked.remove(one)
                 break
         if moved != _NOBODY:
-            # The most: in the second of the command, which may still propose it, it waits less.
-            self._before = max(self._before, _share(rows_of(frame, *moved), frame))
+            self._before = [*self._before[1 - USUAL_OF :], _share(rows_of(frame, *moved), frame)]
             if moved == self._told:
                 self._told = _NOBODY  # it waits again
         is_told = self._told != _NOBODY and 0 <= end_ns - self._told_ns <= TOLD_NS

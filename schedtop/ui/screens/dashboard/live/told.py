@@ -8,7 +8,7 @@ from schedtop.base.units import NS_PER_S, format_ns
 from schedtop.history.view import View, ViewSettings
 from schedtop.panes.pane import Command
 from schedtop.ui.screens.dashboard.live.calmed import Calmed
-from schedtop.ui.screens.dashboard.live.done import CHECKING, Done
+from schedtop.ui.screens.dashboard.live.done import CHECKING, OF_MUCH_WORK, Done
 from schedtop.ui.screens.dashboard.live.held import Held
 from schedtop.ui.screens.dashboard.live.helped import Helped
 from schedtop.ui.screens.dashboard.live.raised import Raised
@@ -34,9 +34,6 @@ BY_SLOW_WAITS = (
 
 LEFT_ALONE_NS = 300 * NS_PER_S
 """So long after a command has helped no notice proposes to change more."""
-
-OF_MUCH_WORK = ("saturated", "forks")
-"""Rules about what runs most."""
 
 RARE_LOAD = 1.0
 """Few waits with more of the time are something new."""

@@ -17,7 +17,7 @@ from schedtop.recording.lines import Event, frame_line
 from schedtop.sources.replay.recorded import Recording
 from schedtop.ui.screens.dashboard.screen import Dashboard
 from tests.unit.panes.screen import assert_widths, lines
-from tests.unit.ui.drive import collected, until
+from tests.unit.ui.drive import collected, state_line, until
 from tests.unit.ui.screens.dashboard.test_dashboard import running
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: mounts a file system")
@@ -38,12 +38,12 @@ async def test_a_recording_is_what_the_dashboard_has_collected_meanwhile(tmp_pat
         await pilot.press("r")
         path = only_file(tmp_path)
         assert re.fullmatch(r"schedtop-given-\d{8}-\d{6}\.rec\.gz", path.name)
-        assert "● REC" in lines(pilot.app)[2]
+        assert "● REC" in state_line(pilot.app)
         assert "Stop rec" in lines(pilot.app)[-1]
         await collected(pilot, source, 20)
         assert_widths(pilot.app)
         await pilot.press("r")
-        assert "● REC" not in lines(pilot.app)[2]
+        assert "● REC" not in state_line(pilot.app)
         await until(pilot, lambda: "20 intervals" in said(pilot.app))
         await collected(pilot, source, 2)
         with Recording(path) as recording:
@@ -70,7 +70,7 @@ async def test_freezing_does_not_stop_a_recording(tmp_path: Path) -> None:
     async with running(frames=2, export_dir=tmp_path) as (pilot, source, _dashboard):
         await pilot.press("r", "space")
         await collected(pilot, source, 5)
-        assert "● REC" in lines(pilot.app)[2]
+        assert "● REC" in state_line(pilot.app)
         await pilot.press("r")
         await until(pilot, lambda: "5 intervals" in said(pilot.app))
 
@@ -93,12 +93,12 @@ async def test_frames_of_the_past_and_events_are_in_it(tmp_path: Path) -> None:
         before = list(dashboard.live.frames)[-4:]
         one = dashboard.recorder.start_recording(before, filters="p99 > 10ms")
         await pilot.press("r")
-        assert "in 2 files" in lines(pilot.app)[2]
+        assert "in 2 files" in state_line(pilot.app)
         await collected(pilot, source, 3)
         dashboard.recorder.record_event(Event(dashboard.live.latest_ns, "trigger", "p99 > 10ms"))
         dashboard.recorder.stop_recording(one, "a minute later")
         dashboard.recorder.stop_recording(one, "twice is once")
-        assert "● REC" in lines(pilot.app)[2], "that of the key goes on"
+        assert "● REC" in state_line(pilot.app), "that of the key goes on"
         await until(pilot, lambda: "7 intervals" in said(pilot.app))
         with Recording(one.path) as recording:
             assert [frame_line(frame) for frame in recording] == [
@@ -132,7 +132,7 @@ async def goes_on(dashboard: Dashboard, pilot, source, words: str) -> None:
         if not dashboard.recorder.recordings:
             break
     await until(pilot, lambda: words in said(pilot.app))
-    assert "● REC" not in lines(pilot.app)[2]
+    assert "● REC" not in state_line(pilot.app)
     assert "Stop rec" not in lines(pilot.app)[-1]
     before = dashboard.live.latest_ns
     await collected(pilot, source, 1)

@@ -35,7 +35,7 @@ from schedtop.ui.screens.replay.screen import ReplayDashboard
 from schedtop.ui.screens.replay.seek_bar import SeekBar
 from schedtop.widgets.time_axis import GridKeeper, RightEdge
 from tests.unit.panes.screen import assert_drawn_whole, assert_widths, lines, text
-from tests.unit.ui.drive import GivenSource, collected, to_topic, until
+from tests.unit.ui.drive import GivenSource, collected, state_line, to_topic, until
 
 MARKED = [0, 7, 14, 21, 28, 49]
 """Intervals with slow waits; interval 30 has a trigger, too."""
@@ -156,7 +156,7 @@ def panes_of(app: Any) -> list[str]:
 async def test_replay_plays_to_the_end_and_stays(path: Path) -> None:
     async with replaying(path, first=50, playing=True, speed=100) as (pilot, source, dashboard):
         await shown(pilot, 59)
-        await until(pilot, lambda: " END " in lines(pilot.app)[2])
+        await until(pilot, lambda: " END " in state_line(pilot.app))
         assert not dashboard.shown.ended
         assert "1:00 of 1:00" in text(pilot.app)
         source.set_speed(0.1)
@@ -168,15 +168,15 @@ async def test_replay_plays_to_the_end_and_stays(path: Path) -> None:
 async def test_play_pause_and_speed(path: Path) -> None:
     async with replaying(path, speed=0.5) as (pilot, source, _dashboard):
         await pilot.press("space")
-        assert "● PLAY 0.5x" in lines(pilot.app)[2]
+        assert "● PLAY 0.5x" in state_line(pilot.app)
         assert "Space Pause" in lines(pilot.app)[-1]
         await pilot.press("right_curly_bracket", "right_curly_bracket")
         assert source.speed == 2
-        assert "● PLAY 2x" in lines(pilot.app)[2]
-        assert "speed 2x" in lines(pilot.app)[4]
+        assert "● PLAY 2x" in state_line(pilot.app)
+        assert "speed 2x" in lines(pilot.app)[5]
         await pilot.press("left_curly_bracket", "space")
         assert (source.speed, source.playing) == (1, False)
-        assert " PAUSED " in lines(pilot.app)[2]
+        assert " PAUSED " in state_line(pilot.app)
         assert "Space Play" in lines(pilot.app)[-1]
 
 

@@ -309,7 +309,8 @@ def test_of_a_storm_that_is_calmed_the_starters_are_to_be_looked_at(sleeper: int
     loop = f"for p in {sleeper}; do renice -n {nice()} -p $p; done"
     told, storm = Told(), replace(alarm(loop), rule="forks")
     told.shown(storm, view(1))
-    shown = told.shown(storm, view(4))
+    assert told.shown(storm, view(5)).headline == CHECKING, "it takes some seconds until it is known"
+    shown = told.shown(storm, view(7))
     assert (shown.level, shown.command) == ("notice", f"ps -o pid,ppid,args {sleeper}")
     assert told.shown(storm, view(12)).level == "alarm"
 
