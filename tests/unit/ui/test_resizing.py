@@ -136,14 +136,14 @@ def test_a_terminal_that_is_resized_shows_what_a_fresh_drawing_shows(place: str,
 
 
 def settled(terminal: Window) -> list[str]:
-    """What stands on the terminal once nothing changes; its third line tells how far behind it is.
+    """What stands on the terminal once nothing changes; its fourth line tells how far behind it is.
 
     A loaded machine draws the last of many sizes late.
     """
     before, end = [""], time.monotonic() + 30
     while time.monotonic() < end:
         terminal.take(2)
-        lines = [line.rstrip() for number, line in enumerate(terminal.shown()) if number != 2]
+        lines = [line.rstrip() for number, line in enumerate(terminal.shown()) if number != 3]
         if lines == before:
             return lines
         before = lines
@@ -161,5 +161,5 @@ def test_the_header_goes_on_above_a_text(tmp_path: Path) -> None:
             terminal.take(0.2)
             shown = "\n".join(terminal.shown())
             if "Esc closes" in shown:
-                told.add(re.findall(r"\d\d:\d\d:\d\d", "\n".join(terminal.shown()[:3]))[-1])
+                told.add(re.findall(r"\d\d:\d\d:\d\d", "\n".join(terminal.shown()[:4]))[-1])
         assert "Esc closes" in shown

@@ -118,7 +118,7 @@ class Told:
             return verdict
         if relieved and verdict.headline == CHECKING:
             # It is known by now.
-            return replace(verdict, level="ok", rule=CALM, alternatives=())
+            return replace(verdict, level="ok", rule=CALM, evidence=(), alternatives=())
         goes_on_alone = _goes_on_alone(verdict)
         if relieved and verdict.rule == "saturated" and not verdict.late.tid and verdict.level == "alarm":
             verdict = replace(verdict, level="notice")
