@@ -79,7 +79,7 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     # What names the same command again can wait for the verdict in full.
     said = [item for item in verdict.evidence if not verdict.command or verdict.command not in item]
     # Where nothing is to be typed, the way back comes first; a second command in one line would be typed by mistake.
-    kept, undo = (f"{told[:1].lower()}{told[1:]}" for told in (verdict.live.kept, verdict.live.undo))
+    kept, undo = _beside_it(verdict)
     told = filter(None, (kept, *(said if typed and not verdict.may_stay else (undo, *said))))
     evidence: Parts = [[(steady(item), plain)] for item in told]
     room = max(1, width - width_of(relief) - width_of(head) - 1)
@@ -121,10 +121,12 @@ def tall_band(verdict: Verdict, width: int, why_key: str = "") -> list[list[Span
     Where none is to be typed, it has more of the evidence.
     """
     level = VERDICT_LEVELS[verdict.level]
+    kept, undo = _beside_it(verdict)
     if not verdict.command:
         two = verdict_band(verdict, width, why_key)
         shown = "".join(text for line in two for text, _ in line)
-        more: Parts = [[(steady(item), level.style)] for item in verdict.evidence if steady(item) not in shown]
+        told = filter(None, map(steady, (kept, undo, *verdict.evidence)))
+        more: Parts = [[(item, level.style)] for item in told if item not in shown]
         told_too = whole_parts(more, width - 1, (SEPARATOR[0], level.style))
         return [*two, [(" ", level.style), *told_too, (" " * (width - 1 - spans_width(told_too)), level.style)]]
     typed = steady(verdict.command)
@@ -140,16 +142,17 @@ def tall_band(verdict: Verdict, width: int, why_key: str = "") -> list[list[Span
     reasons = [""] if whole else [reason.rstrip(), _PARENTHESES.sub("", reason).rstrip()]
     last = action if width_of(action) <= last_room else typed if reasons[-1] else f"→ {typed}"
     headlines = [_UNIT.sub(NO_BREAK, words) for words in _headlines(verdict, relieved=bool(relief))]
-    chosen = [(words, told) for words in headlines for told in reasons]
+    chosen = [(words, purpose) for words in headlines for purpose in reasons]
     fits = [each for each in chosen if width_of(_beside(broken(each[0], room)[1], each[1])) <= below_room]
-    headline, told = fits[0] if fits else (headlines[-1], reasons[-1])
+    headline, purpose = fits[0] if fits else (headlines[-1], reasons[-1])
     first, below = broken(headline, room)
     if not fits:
-        first, below = _clauses(headline, room, below_room - width_of(told) - 3 * bool(told))
-    below = _beside(below, told)
-    said: Parts = [[(steady(item), plain)] for item in verdict.evidence if verdict.command not in item]
+        first, below = _clauses(headline, room, below_room - width_of(purpose) - 3 * bool(purpose))
+    below = _beside(below, purpose)
+    told = filter(None, (kept, *(item for item in verdict.evidence if verdict.command not in item)))
+    said: Parts = [[(steady(item), plain)] for item in told]
     parts: Parts = [[(below.replace(NO_BREAK, " "), plain)]] if below else []
-    second = whole_parts(parts if told else [*parts, *said], below_room, (SEPARATOR[0], plain))
+    second = whole_parts(parts if purpose else [*parts, *said], below_room, (SEPARATOR[0], plain))
     third = _with_command(clip(last, below_room), typed, plain)
     lines: list[list[Span]] = [
         [(head, level.style), (" ", plain), (first.replace(NO_BREAK, " "), plain)],
@@ -165,6 +168,12 @@ def tall_band(verdict: Verdict, width: int, why_key: str = "") -> list[list[Span
         line.append((" " * max(0, width - spans_width(line) - spans_width(tail)), plain))
         line += tail
     return lines
+
+
+def _beside_it(verdict: Verdict) -> tuple[str, str]:
+    """How long ago it was true, and how to undo the last command, as they stand within a line."""
+    kept, undo = verdict.live.kept, verdict.live.undo
+    return f"{kept[:1].lower()}{kept[1:]}", f"{undo[:1].lower()}{undo[1:]}"
 
 
 def _headlines(verdict: Verdict, *, relieved: bool) -> list[str]:

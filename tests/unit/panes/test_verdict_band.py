@@ -81,3 +81,14 @@ def test_the_third_line_has_evidence_where_no_command_is_to_be_typed() -> None:
     (*_, third) = tall_band(replace(verdict, evidence=("much " * 14, "one more")), 78, "v")
     assert "".join(part for part, _ in third).strip() == "much " * 13 + "much"
     assert spans_width(third) == 78
+
+
+def test_the_lines_tell_what_a_live_screen_knows_besides() -> None:
+    kept = "True 2 s ago"
+    verdict = Verdict("alarm", "some", "web is pinned", ("30 slow waits",), "Widen: x 8", "x 8").beside(kept=kept)
+    assert "".join(part for part, _ in tall_band(verdict, 78, "v")[1]).strip() == "true 2 s ago │ 30 slow waits"
+    undo = "To undo the last command: echo 30000 > /sys/fs/cgroup/cpu/orders/cpu.cfs_quota_us"
+    checking = Verdict("notice", "some", "The command is in place", ("before: " + QUOTA,)).beside(undo=undo)
+    (*_, third) = tall_band(checking, 98, "v")
+    assert "".join(part for part, _ in third).strip() == "before: " + QUOTA
+    assert "to undo the last command: echo 30000" in "".join(part for part, _ in tall_band(checking, 98, "v")[1])
