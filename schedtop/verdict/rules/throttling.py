@@ -109,7 +109,8 @@ def _action(f: Facts, path: str) -> tuple[str, str, tuple[str, ...]]:
     removed = percent(advice.steps[0].removed_ratio)
     span = advised_range(advice, advice.steps[0])
     needed = f"{span} CPUs would have removed {removed} of the throttling"
-    why = (needed, "the command sets the upper bound, which would have been enough for sure")
+    of_host = f"{percent(float(enough) / max(1, len(f.frame.cpus.ids)))} of all CPUs"
+    why = (needed, f"the command sets the upper bound, which would have been enough for sure: {of_host}")
     action = typed(f"Raise the quota from {now} to {enough} CPUs", command)
     return (*action, why if span.endswith(f" to {enough}") else why[:1])
 
