@@ -151,9 +151,10 @@ class HeaderPane(Canvas, can_focus=False):
         if self.view is None:
             self.put([[("schedtop", "key"), ("  waiting for the first interval", "dim")]])
             return
-        band = verdict_band(self.verdict, width, self.why_key)
         if self._is_tall and self.verdict is not None:
             band = tall_band(self.verdict, width, self.why_key)
+        else:
+            band = verdict_band(self.verdict, width, self.why_key)
         self.put([*band, self._state_line(self.view, width)])
 
     def _grow(self) -> None:

@@ -1,4 +1,4 @@
-"""The verdict in two lines: what is wrong, what to type, and why where there is room; in the colour of its level."""
+"""The verdict in two or three lines: what is wrong, what to type, and why if there is room; coloured by its level."""
 
 from __future__ import annotations
 
@@ -69,8 +69,7 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     level = VERDICT_LEVELS[verdict.level]
     banded = verdict.level in BANDS
     plain, strong = (level.style, level.style) if banded else ("text", "strong")
-    head = f" {level.sign} {level.word} "
-    relief = _relief(verdict, width * 2 // 3 - width_of(head))
+    head, relief, room, headlines = _opening(verdict, width)
     has_more = bool(verdict.evidence or verdict.alternatives or verdict.live.undo)
     why: list[Span] = [(f" {why_key} why ", plain if banded else "dim")] if why_key and has_more else []
     action = f"→ {steady(verdict.action)}" if verdict.action else ""
@@ -82,8 +81,6 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     kept, undo = _beside_it(verdict)
     told = filter(None, (kept, *(said if typed and not verdict.may_stay else (undo, *said))))
     evidence: Parts = [[(steady(item), plain)] for item in told]
-    room = max(1, width - width_of(relief) - width_of(head) - 1)
-    headlines = [_UNIT.sub(NO_BREAK, words) for words in _headlines(verdict, relieved=bool(relief))]
     headline = _first_that_fits(headlines, lambda words: _beside(broken(words, room)[1], command), [width - 1])
     first, rest = broken(headline, room)
     one_line = _beside(headline, action)
@@ -131,17 +128,15 @@ def tall_band(verdict: Verdict, width: int, why_key: str = "") -> list[list[Span
         return [*two, [(" ", level.style), *told_too, (" " * (width - 1 - spans_width(told_too)), level.style)]]
     typed = steady(verdict.command)
     action, plain = f"→ {steady(verdict.action)}", level.style
-    head = f" {level.sign} {level.word} "
-    relief = _relief(verdict, width * 2 // 3 - width_of(head))
+    head, relief, room, headlines = _opening(verdict, width)
     why: list[Span] = [(f" {why_key} why ", plain)] if why_key else []
-    room, below_room = max(1, width - width_of(relief) - width_of(head) - 1), width - 1
+    below_room = width - 1
     last_room = below_room - spans_width(why)
     # What does not fit beside the command stands before it.
     reason, _, rest = action.partition(typed)
     whole = width_of(action) <= last_room or rest or width_of(typed) > below_room
     reasons = [""] if whole else [reason.rstrip(), _PARENTHESES.sub("", reason).rstrip()]
     last = action if width_of(action) <= last_room else typed if reasons[-1] else f"→ {typed}"
-    headlines = [_UNIT.sub(NO_BREAK, words) for words in _headlines(verdict, relieved=bool(relief))]
     chosen = [(words, purpose) for words in headlines for purpose in reasons]
     fits = [each for each in chosen if width_of(_beside(broken(each[0], room)[1], each[1])) <= below_room]
     headline, purpose = fits[0] if fits else (headlines[-1], reasons[-1])
@@ -168,6 +163,16 @@ def tall_band(verdict: Verdict, width: int, why_key: str = "") -> list[list[Span
         line.append((" " * max(0, width - spans_width(line) - spans_width(tail)), plain))
         line += tail
     return lines
+
+
+def _opening(verdict: Verdict, width: int) -> tuple[str, str, int, list[str]]:
+    """The first line: its level in a word, what a command has helped before that, the cells that are left, and the
+    headlines that may begin there."""
+    level = VERDICT_LEVELS[verdict.level]
+    head = f" {level.sign} {level.word} "
+    relief = _relief(verdict, width * 2 // 3 - width_of(head))
+    headlines = [_UNIT.sub(NO_BREAK, words) for words in _headlines(verdict, relieved=bool(relief))]
+    return head, relief, max(1, width - width_of(relief) - width_of(head) - 1), headlines
 
 
 def _beside_it(verdict: Verdict) -> tuple[str, str]:

@@ -35,7 +35,7 @@ from schedtop.panes.scheduler.latency.heat_map import (
     shades,
 )
 from schedtop.panes.scheduler.latency.pane import scope
-from schedtop.panes.scheduler.latency.throttled import ColumnWaits, ThrottledWaits, throttled_ns, throttled_words
+from schedtop.panes.scheduler.latency.throttled import ColumnWaits, ThrottledWaits, throttled_glance, throttled_words
 from schedtop.panes.time_columns import Placed, TimeColumns, is_moment, with_cursor
 from schedtop.widgets.bars import bars
 from schedtop.widgets.canvas import has_shades, surface_of
@@ -142,10 +142,8 @@ class OverTimePane(Pane[View]):
         longest = [frame.latency.histogram(None, cpus).max_ns for frame in view.series[-GLANCE_CELLS:]]
         low, high = GLANCE_DECADES
         shares = np.clip((np.log10(np.maximum(longest, 1)) - low) / (high - low), 0, 1)
-        quota_ns = max(throttled_ns(view.frame, cpus), default=0)
-        level = wait_style(longest[-1], view.frame.threshold_ns)
-        quota: Spans = [(f" {THROTTLED_MARK}{format_brief_ns(quota_ns)}", "throttled")] if quota_ns else []
-        return [(bars(shares), "heat"), (" max ", "dim"), (format_brief_ns(longest[-1]), level or "strong"), *quota]
+        longest_now = (format_brief_ns(longest[-1]), wait_style(longest[-1], view.frame.threshold_ns) or "strong")
+        return [(bars(shares), "heat"), (" max ", "dim"), longest_now, *throttled_glance(view.frame, cpus)]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         width, height = self.inner

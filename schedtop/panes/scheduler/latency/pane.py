@@ -12,10 +12,10 @@ from schedtop.base.units import format_brief_ns, format_counted, format_ns, form
 from schedtop.history.view import View
 from schedtop.model.groups import group_members
 from schedtop.model.rows import GROUPS, WAIT_KINDS
-from schedtop.panes.levels import THROTTLED, THROTTLED_MARK, wait_style
+from schedtop.panes.levels import wait_style
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.latency.plot import LatencyPlot
-from schedtop.panes.scheduler.latency.throttled import throttled_ns, throttled_words
+from schedtop.panes.scheduler.latency.throttled import throttled_glance, throttled_ns, throttled_words
 from schedtop.panes.scheduler.tasks.selected import selected_group
 from schedtop.widgets.canvas import surface_of
 from schedtop.widgets.columns import GAP, Column, Placed, explained, header_spans, place, row_lines
@@ -120,9 +120,8 @@ class LatencyPane(Pane[View]):
 
     def view_glance(self, view: View) -> Spans:
         p99_ns = view.latency().percentile_ns(0.99)
-        quota_ns = max(throttled_ns(view.frame, view.settings.shown_filter.cpus or None), default=0)
-        quota: Spans = [(f" {THROTTLED_MARK}{format_brief_ns(quota_ns)}", THROTTLED)] if quota_ns else []
-        return [("p99 ", "dim"), (format_ns(p99_ns), wait_style(p99_ns, view.frame.threshold_ns) or "strong"), *quota]
+        p99 = (format_ns(p99_ns), wait_style(p99_ns, view.frame.threshold_ns) or "strong")
+        return [("p99 ", "dim"), p99, *throttled_glance(view.frame, view.settings.shown_filter.cpus or None)]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         width, height = self.inner

@@ -12,6 +12,7 @@ from schedtop.base.units import format_brief_ns, format_ns
 from schedtop.model.frame import Frame
 from schedtop.model.rows import Integers
 from schedtop.model.waits import Cause, Evidence
+from schedtop.panes.levels import THROTTLED, THROTTLED_MARK
 from schedtop.panes.scheduler.latency.heat_map import LogScale
 from schedtop.widgets.strips import Span
 
@@ -21,6 +22,12 @@ Cpus = tuple[int, ...] | None
 def throttled_ns(frame: Frame, cpus: Cpus = None) -> tuple[int, ...]:
     """How long each slow wait for a quota was, on these CPUs (`None`: all), in nanoseconds."""
     return tuple(_of_waits(frame, cpus, "wait_ns").tolist())
+
+
+def throttled_glance(frame: Frame, cpus: Cpus = None) -> list[Span]:
+    """` ◆68 ms`, the longest of them, behind what a strip tells of other waits; nothing if there was none."""
+    longest_ns = max(throttled_ns(frame, cpus), default=0)
+    return [(f" {THROTTLED_MARK}{format_brief_ns(longest_ns)}", THROTTLED)] if longest_ns else []
 
 
 def throttled_words(longest_ns: int, frames: Sequence[Frame], cpus: Cpus = None, brief: bool = False) -> list[Span]:

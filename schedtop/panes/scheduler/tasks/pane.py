@@ -25,7 +25,7 @@ QUIET_NS = 30 * NS_PER_S
 LITTLE = 0.02
 """Of a task that runs and waits for less of the time neither class nor process matters."""
 
-QUIET_FIELDS = tuple(column.quiet for column in COLUMNS if column.quiet)
+QUIET_FIELDS = tuple(column.quiet for column in COLUMNS if column.quiet not in ("", CLASSES, OWNERS))
 
 
 class TasksPane(Pane[View], KeyedTable[TaskRows]):
@@ -129,7 +129,7 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
     def _quiet(self, view: View) -> set[str]:
         """What has told nothing of any task for a while: columns that come and go would be worse."""
         quiet, tasks = set(), self._of_interest(view)
-        told = {name: bool(view.tasks[name].any()) for name in QUIET_FIELDS if name not in (CLASSES, OWNERS)}
+        told = {name: bool(view.tasks[name].any()) for name in QUIET_FIELDS}
         told |= {CLASSES: not is_ordinary(tasks), OWNERS: _has_owners(tasks, view.frame.cgroups)}
         for name, tells in told.items():
             if tells:

@@ -8,7 +8,7 @@ from statistics import median_high
 from schedtop.base.units import NS_PER_S
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
-from schedtop.ui.screens.dashboard.live.done import CHECKING
+from schedtop.ui.screens.dashboard.live.done import CHECKING, OF_MUCH_WORK
 from schedtop.ui.screens.dashboard.live.held import MUCH_LESS, TOLD_NS
 from schedtop.ui.screens.dashboard.live.helped import LEVELS, less_words, rows_of
 from schedtop.ui.screens.dashboard.live.undo import changes
@@ -23,8 +23,6 @@ and that the command holds is seen ten seconds later."""
 
 SURE_NS = 2 * NS_PER_S
 """So much of the time since is needed."""
-
-RULES = ("forks", "saturated")
 
 
 class Calmed:
@@ -41,12 +39,12 @@ class Calmed:
         settings, end_ns = view.settings.unselected, view.frame.end_ns
         if settings != self._settings:
             self._settings, self._tid, self._command, self._since_ns = settings, 0, "", None
-        if verdict.rule in RULES and changes(verdict.command) and self._is_proposed(verdict.command, end_ns):
+        if verdict.rule in OF_MUCH_WORK and changes(verdict.command) and self._is_proposed(verdict.command, end_ns):
             # In the second in which the command is typed perhaps no task waits.
             self._tid, self._since_ns = verdict.late.tid or self._tid, None
             self._command = verdict.command
             return verdict
-        is_typed = verdict.rule in RULES and (verdict.headline == CHECKING or verdict.command.startswith(LOOK))
+        is_typed = verdict.rule in OF_MUCH_WORK and (verdict.headline == CHECKING or verdict.command.startswith(LOOK))
         if self._since_ns is None and is_typed:
             self._since_ns = end_ns
             ends = [end_ns - number * COMPARED_NS for number in range(STRETCHES)]

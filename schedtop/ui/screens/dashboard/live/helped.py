@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from statistics import median_high
 from typing import NamedTuple
 
@@ -57,7 +58,7 @@ class Helped:
         self._settings: ViewSettings | None = None
         self._moved = self._told = _NOBODY
         self._asked: list[_Asked] = []
-        self._before: list[float] = []
+        self._before: deque[float] = deque(maxlen=USUAL_OF)
         self._told_ns, self._words = 0, ""
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
@@ -71,7 +72,8 @@ class Helped:
         if moved != self._moved:
             # In the second of the command it may propose another one, which is gone with the next.
             self._asked.append(_Asked(self._moved, end_ns, median_high(self._before or [0.0])))
-            self._moved, self._before = moved, []
+            self._moved = moved
+            self._before.clear()
         self._asked = [one for one in self._asked if _is_asked(one, moved, end_ns)]
         for one in self._asked:
             if words := _relief_words(frame, one.moved, one.before):
@@ -79,7 +81,7 @@ class Helped:
                 self._asked.remove(one)
                 break
         if moved != _NOBODY:
-            self._before = [*self._before[1 - USUAL_OF :], _share(rows_of(frame, *moved), frame)]
+            self._before.append(_share(rows_of(frame, *moved), frame))
             if moved == self._told:
                 self._told = _NOBODY  # it waits again
         is_told = self._told != _NOBODY and 0 <= end_ns - self._told_ns <= TOLD_NS
