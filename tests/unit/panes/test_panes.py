@@ -393,6 +393,39 @@ async def test_tasks_columns_and_marks(make_view: MakeView) -> None:
     assert str(first["tid"]) in screen.splitlines()[2]
 
 
+async def test_the_task_that_waits_and_what_had_its_cpu_are_the_first_tasks(make_view: MakeView) -> None:
+    def behind(frame: Frame) -> Frame:
+        """The last task waits behind the one before it, which waits for nothing."""
+        hog, late = frame.tasks["tid"][-2:].tolist()
+        frame.tasks["run_delay_ns"][-2:] = 0, 1
+        pairs = frame.pairs[:1].copy()
+        pairs["victim_tid"], pairs["other_tid"], pairs["blocked_ns"] = late, hog, 1
+        return replace(frame, pairs=pairs)
+
+    pane, view = TasksPane(), make_view(frames=1, change=behind)
+    hog, late = view.frame.tasks["tid"][-2:].tolist()
+    name = view.frame.tasks["comm"][-1].decode()
+    async with OnePane(pane).run_test(size=(120, 24)) as pilot:
+
+        async def order(victim: int, **settings: str) -> list[int]:
+            pane.look_at(victim)
+            pane.show(make_view(frames=1, change=behind, settings=ViewSettings(**settings)))  # type: ignore[arg-type]
+            await pilot.pause()
+            assert pane.rows is not None
+            return pane.rows["tid"].tolist()  # type: ignore[no-any-return]
+
+        as_sorted = await order(0)
+        assert as_sorted == view.tasks["tid"].tolist() != await order(late)
+        assert await order(late) == [late, hog, *(tid for tid in as_sorted if tid not in (late, hog))]
+        assert f"{len(as_sorted)} · {name} first · sorted by run delay" in text(pilot.app)
+        assert await order(4_000_000) == as_sorted, "a task that is not there"
+        by_time = await order(late, task_sort="run_ns")
+        assert (
+            by_time
+            == make_view(frames=1, change=behind, settings=ViewSettings(task_sort="run_ns")).tasks["tid"].tolist()
+        )
+
+
 def moved(count: int) -> Callable[[Frame], Frame]:
     def change(frame: Frame) -> Frame:
         for name in ("migrations", "cache_migrations", "numa_migrations", "waiting_ns"):

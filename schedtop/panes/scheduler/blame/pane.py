@@ -26,6 +26,7 @@ from schedtop.panes.scheduler.blame.rows import (
     account,
     columns_for,
     quota_part,
+    with_short_turns,
 )
 from schedtop.widgets.canvas import surface_of
 from schedtop.widgets.columns import Column, header_spans, row_lines
@@ -81,7 +82,11 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
             "most waits are short, or the CPU was idle",
             "no task is to blame: look at the causes of the slow waits",
         ),
-        ("mostly short turns", "each of many tasks had the CPU for a moment", "see what starts them: Short-lived"),
+        (
+            "short turns (cc1)",
+            "each of many tasks had the CPU for a moment, most of them were of this name",
+            "see what starts them: Short-lived",
+        ),
         ("pairs of services (g)", "which service costs which", "move one to another host, or limit it by cpu.max"),
     )
     COLUMN_HELP = (
@@ -156,8 +161,11 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         breathe()
         self._account = account(view, "", breathe)
         self._quota = quota_part(view)
-        pairs, self._first = self._account.pairs, ""
+        self._first = ""
         if self._victim and view.settings.group == "thread":
+            if view.settings.blame == "blocker":
+                self._account = with_short_turns(self._account, view, self._victim)
+            pairs = self._account.pairs
             times = pairs[FIELDS[view.settings.blame][0]]
             notable = (pairs["victim_id"] == self._victim) & (times >= NOTABLE * times.max(initial=0))
             first = np.flatnonzero(notable)[:MOST_FIRST]
@@ -165,6 +173,8 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
             sorts = np.array_equal(first, np.arange(len(first)))
             self._first = "" if sorts else steady(text(pairs["victim_name"][first[0]]))
             pairs = np.concatenate((pairs[first], np.delete(pairs, first)))
+        else:
+            pairs = self._account.pairs
         self.set_rows(pairs, None if self._first else view.settings.pair_sort)
 
     def is_idle(self, view: View) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +37,16 @@ MANY = 10
 
 SHORT_NS = 100_000
 """Waits that are shorter are not looked at one by one."""
+
+SHORT_TURNS = "short turns"
+"""What is not in pairs because a wait keeps apart only the tasks that had the CPU longest during it."""
+
+SHORT_TURNS_ID = FIRST_INTERRUPT_ID - 1
+"""The `other_id` of the tasks that had the CPU in short turns."""
+
+MOSTLY, MUCH = 0.5, 0.25
+"""Where short turns are so much of all that is in no pairs, what one task lost to them has a line if it is so much of
+its waiting."""
 
 
 class Part(NamedTuple):
@@ -103,6 +113,43 @@ def _alike(view: View) -> dict[str, npt.NDArray[np.bool_]]:
     return {role: np.isin(pairs[f"{role}_comm"], names) & ~np.isin(pairs[f"{role}_{field}"], living) for role in ROLES}
 
 
+def with_short_turns(found: Account, view: View, victim: int) -> Account:
+    """The same with a line for what one thread lost to short turns, taken out of the rest, if that is much.
+
+    It is what the thread waited but for its pairs: in a storm that keeps no task apart, little of it is anything else.
+    """
+    turns = next((part for part in found.rest if part.words == SHORT_TURNS), None)
+    tasks = view.frame.tasks
+    delay_ns = int(tasks["run_delay_ns"][tasks["tid"] == victim].sum())
+    own = found.pairs["victim_id"] == victim
+    if turns is None or turns.ns < MOSTLY * found.rest_ns or not own.any():
+        return found
+    ns = min(delay_ns - int(found.pairs["blocked_ns"][own].sum()), turns.ns)
+    if ns < MUCH * delay_ns:
+        return found
+    line = take_rows(found.pairs, np.flatnonzero(own)[:1])
+    for name in line.dtype.names or ():
+        if not name.startswith("victim_"):
+            line[name] = 0
+    line["other_id"], line["blocked_ns"] = SHORT_TURNS_ID, ns
+    line["other_name"] = SHORT_TURNS + _mostly_of(view)
+    is_by_time = view.settings.pair_sort == "time"
+    place = int((found.pairs["blocked_ns"] > ns).sum()) if is_by_time else len(found.pairs)
+    pairs = np.concatenate((found.pairs[:place], line, found.pairs[place:]))
+    rest = (part._replace(ns=part.ns - ns) if part is turns else part for part in found.rest)
+    return replace(found, pairs=pairs, rest=tuple(part for part in rest if part.ns), rest_ns=found.rest_ns - ns)
+
+
+def _mostly_of(view: View) -> str:
+    """` (cc1)`: the command that most of the short-lived tasks' time went to; empty: there is none."""
+    commands = by_command(view.frame.short_lived)
+    commands = commands[commands["is_folded"] == 0]
+    if not len(commands):
+        return ""
+    first = commands[int(commands["run_ns"].argmax())]
+    return f" ({text(first['comm'])})" if first["run_ns"] >= MOSTLY * commands["run_ns"].sum() else ""
+
+
 def quota_part(view: View) -> Part | None:
     """What slow waits had to wait for a quota: no task held the CPU, and it is no part of the run delay."""
     rows = view.slow_waits[explanations(view.slow_waits) == Explanation.THROTTLED]
@@ -117,7 +164,7 @@ def _not_blocked(view: View) -> tuple[Part, ...]:
     return (
         Part(f"under {SHORT_NS // 1000} µs", short),
         Part("the CPU was idle", what.idle_ns),
-        Part("short turns", what.others_ns + what.unpaired_ns),
+        Part(SHORT_TURNS, what.others_ns + what.unpaired_ns),
         Part("longer ago than recorded", what.uncovered_ns),
         Part("too many waits to look at", what.over_budget_ns),
     )
@@ -157,7 +204,7 @@ class PairRows:
 
 
 def _named(name: str, number: int, count: int, treated: str) -> str:
-    if number >= FIRST_INTERRUPT_ID:
+    if number >= SHORT_TURNS_ID:
         return name
     if count:
         return f"{name} ×{count:,}"
@@ -171,7 +218,8 @@ def _others(context: PairRows) -> list[str]:
 
 
 def _counts(context: PairRows) -> list[str]:
-    return [format_count(count) for count in context.rows[FIELDS[context.blame][1]].tolist()]
+    counts = context.rows[FIELDS[context.blame][1]].tolist()
+    return [format_count(count) if count else "·" for count in counts]
 
 
 def _shares(context: PairRows) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from textual.geometry import Size
 
 from schedtop.base.units import NS_PER_S, format_ns
@@ -22,6 +23,9 @@ from schedtop.widgets.strips import Spans, steady
 QUIET_NS = 30 * NS_PER_S
 """A column is left out if it has told nothing for so long."""
 
+MOST_FIRST, HELD_MOST = 2, 0.25
+"""So many tasks come behind the one that the verdict is about: those that had the CPU for this part of its waits."""
+
 LITTLE = 0.02
 """Of a task that runs and waits for less of the time neither class nor process matters."""
 
@@ -35,13 +39,14 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
     LEAST = Size(60, 6)
     PARTS = ("tasks",)
     READING = (
-        "Run delay is the sum of the time that a task was ready to run but had no CPU, longest the longest "
-        "single wait that ended in the window; `▶` marks a task that is still waiting now. invol/s counts the "
-        "times a second that it was preempted although it wanted to go on. run % is of one CPU, over the "
-        "window. moves are migrations between CPUs, cache and numa those of them to another cache or NUMA "
-        "node. g groups tasks by process, cgroup, container or pid namespace; p99 is then the wait that one in "
-        "a hundred exceeds, and the latency pane shows the waits of the selected group. Amber run delay is a "
-        "tenth of the time or more; amber waits are over the threshold."
+        "The task that the verdict is about comes first, then what had its CPU. Run delay is the sum of the time "
+        "that a task was ready to run but had no CPU, longest the longest single wait that ended in the window; "
+        "`▶` marks a task that is still waiting now. invol/s counts the times a second that it was preempted "
+        "although it wanted to go on. run % is of one CPU, over the window. moves are migrations between CPUs, "
+        "cache and numa those of them to another cache or NUMA node. g groups tasks by process, cgroup, container"
+        " or pid namespace; p99 is then the wait that one in a hundred exceeds, and the latency pane shows the "
+        "waits of the selected group. Amber run delay is a tenth of the time or more; amber waits are over the "
+        "threshold."
     )
     SIGNS = (
         ("a large run delay", "this task lost most", "Enter: its task view; Blame: what kept it waiting"),
@@ -65,6 +70,7 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
         self._kind = "thread"
         self._members: dict[int, list[int]] | None = None
         self._lacks: frozenset[str] = frozenset()
+        self._victim, self._first = 0, ""
         self._moved_ns: dict[str, int] = {}
         """When each field of a column that may be left out was last not zero."""
 
@@ -115,8 +121,30 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
         if kind != "thread":
             rows = sort_tasks(group_tasks(rows, kind, view.frame.cgroups), view.settings.task_sort)
         self._members = _members(view) if kind == "container" else None
-        self.set_rows(rows, view.settings.task_sort)
+        self.set_rows(self._in_order(rows, view), view.settings.task_sort)
         self.draw()
+
+    def look_at(self, victim: int) -> None:
+        self._victim = victim  # it comes first, and then what kept it waiting
+
+    def _in_order(self, rows: Rows, view: View) -> Rows:
+        """The rows as sorted; by run delay, the task that the verdict is about and what had its CPU come first.
+
+        What takes the CPU waits little: it would be far below.
+        """
+        self._first = ""
+        if not self._victim or view.settings.group != "thread" or view.settings.task_sort != "run_delay_ns":
+            return rows
+        pairs = rows_where(view.frame.pairs, view.frame.pairs["victim_tid"] == self._victim)
+        held_ns = pairs["blocked_ns"]
+        by_time = np.argsort(-held_ns, kind="stable")[:MOST_FIRST]
+        held = pairs["other_tid"][by_time][held_ns[by_time] >= max(1, HELD_MOST * held_ns.sum())]
+        named = [self._victim, *held.tolist()]
+        places = [place for tid in named for place in np.flatnonzero(rows["tid"] == tid)[:1].tolist()]
+        if not places or rows["tid"][places[0]] != self._victim or sorted(places) == [*range(len(places))]:
+            return rows
+        self._first = steady(text(rows["comm"][places[0]]))
+        return np.concatenate((rows[places], np.delete(rows, places)))
 
     def _of_interest(self, view: View) -> Rows:
         """The tasks that run or wait for some of the time, but for our own: what class and process the others have
@@ -151,7 +179,8 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
         count = f"{len(view.tasks)}{filtered}"
         if self._kind != "thread" and self.rows is not None:
             count = self.keyed(f"{count} by {self._kind}: {len(self.rows)}", "group")
-        self.set_title(f"{count} · {self.keyed('sorted', 'sort')} by {words}", self.position_text())
+        first = f"{self._first} first · " if self._first else ""
+        self.set_title(f"{count} · {first}{self.keyed('sorted', 'sort')} by {words}", self.position_text())
         lines: list[Spans] = list(self.table_lines())
         if not len(view.tasks):
             lines.extend(self.sentence(_empty_text(view)))

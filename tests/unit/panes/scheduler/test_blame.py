@@ -17,7 +17,7 @@ from schedtop.model.rows import GROUPS, PAIR_DTYPE
 from schedtop.model.short_lived import SHORT_LIVED_DTYPE
 from schedtop.model.waits import CAUSES
 from schedtop.panes.scheduler.blame.pane import BlamePane
-from schedtop.panes.scheduler.blame.rows import FIELDS, account
+from schedtop.panes.scheduler.blame.rows import FIELDS, account, with_short_turns
 from tests.unit.panes.conftest import MakeView
 from tests.unit.panes.screen import OnePane, assert_drawn_whole, assert_widths, text
 from tests.unit.ui.drive import until
@@ -159,6 +159,53 @@ async def test_the_many_tasks_of_a_storm_are_lines_by_name(make_view: MakeView) 
         by_cgroup = make_view(change=storm, settings=ViewSettings(group="cgroup"))
         assert not account(by_cgroup).pairs["victim_tasks"].any()
         assert account(make_view(change=storm)).total_ns == account(few).total_ns
+
+
+def in_short_turns(frame: Frame) -> Frame:
+    """Of what the task of the first pair waits, its pairs know a tenth; the rest went to many, mostly to cc1."""
+    tasks, pairs, short = frame.tasks.copy(), frame.pairs.copy(), np.zeros(2, SHORT_LIVED_DTYPE)
+    victim = int(pairs["victim_tid"][0])
+    known = int(pairs["blocked_ns"][pairs["victim_tid"] == victim].sum())
+    tasks["run_delay_ns"][tasks["tid"] == victim] = 10 * known
+    whole = int(pairs["blocked_ns"].sum())
+    short["comm"], short["run_ns"], short["count"] = (b"as", b"cc1"), (1, 9), 1
+    turns = Attribution(whole + 20 * known, others_ns=20 * known)
+    frame.latency.sum_ns[:] = 0
+    frame.latency.sum_ns.flat[0] = whole + 20 * known
+    return replace(frame, tasks=tasks, pairs=pairs, short_lived=short, attribution=turns)
+
+
+async def test_what_one_task_lost_to_short_turns_is_a_line_of_it(make_view: MakeView) -> None:
+    view = make_view(frames=1, change=in_short_turns)
+    before, victim = account(view), int(view.frame.pairs["victim_tid"][0])
+    known = int(before.pairs["blocked_ns"][before.pairs["victim_id"] == victim].sum())
+    after = with_short_turns(before, view, victim)
+    assert len(after.pairs) == len(before.pairs) + 1
+    line = after.pairs[after.pairs["other_name"] == b"short turns (cc1)"][0]
+    assert (line["victim_id"], line["blocked_ns"]) == (victim, 9 * known)
+    assert after.rest_ns == before.rest_ns - 9 * known
+    assert (after.total_ns, sum(part.ns for part in after.rest)) == (before.total_ns, after.rest_ns)
+    assert (np.diff(after.pairs["blocked_ns"]) <= 0).all()
+    assert with_short_turns(before, view, 1) is before, "a task that is in no pair"
+    pane = BlamePane()
+    async with OnePane(pane).run_test(size=(120, 24)) as pilot:
+        pane.look_at(victim)
+        pane.show(view)
+        await pilot.pause()
+        assert re.search(rf"\({victim}\) +short turns \(cc1\) +{format_ns(9 * known)} +· ", text(pilot.app))
+
+
+def test_where_little_went_to_short_turns_they_have_no_line(make_view: MakeView) -> None:
+    def mostly_idle(frame: Frame) -> Frame:
+        changed = in_short_turns(frame)
+        turns = changed.attribution.others_ns
+        changed.latency.sum_ns.flat[0] += 2 * turns
+        looked_at = changed.attribution.looked_at_ns + 2 * turns
+        return replace(changed, attribution=replace(changed.attribution, looked_at_ns=looked_at, idle_ns=2 * turns))
+
+    view = make_view(frames=1, change=mostly_idle)
+    found = account(view)
+    assert with_short_turns(found, view, int(view.frame.pairs["victim_tid"][0])) is found
 
 
 @pytest.mark.parametrize("blame", FIELDS)
