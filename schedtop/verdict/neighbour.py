@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from schedtop.model.rows import Rows, rows_where
+from schedtop.verdict.advice import typed
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import BUSY, DELAYED_SHARE, MUCH_ROOM
 from schedtop.verdict.parts import Part, are_alike, longest_runner
 from schedtop.verdict.phrases import of_one_name
 from schedtop.verdict.rule import Finding
-from schedtop.verdict.words import task_names, typed
+from schedtop.verdict.words import task_names
 
 
 class Neighbour(NamedTuple):

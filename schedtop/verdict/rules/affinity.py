@@ -9,6 +9,7 @@ import numpy as np
 from schedtop.base.units import format_ns
 from schedtop.model.rows import Rows, kept_rows
 from schedtop.model.waits import Distance, Explanation
+from schedtop.verdict.advice import move_words, typed, widen_words
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import FEW_VICTIMS, MAIN_SHARE
 from schedtop.verdict.neighbour import Competition, left_together, neighbour_of
@@ -29,15 +30,12 @@ from schedtop.verdict.words import (
     context_words,
     hidden_words,
     idle_words,
-    move_words,
     moved_of,
     pinned_to,
     share_words,
     slow_words,
     task_names,
-    typed,
     up_to_words,
-    widen_words,
 )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from schedtop.base.units import format_ns, format_round_ns
 from schedtop.model.filters import Filter
 from schedtop.model.rows import TASK_DTYPE, Rows, kernel_tids, rows_where
+from schedtop.verdict.advice import typed
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import LITTLE_LONGER, QUIET_NS, WAITS_SHARE
 from schedtop.verdict.parts import victims_of
@@ -16,12 +17,7 @@ from schedtop.verdict.phrases import counted
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.slow import is_enough
 from schedtop.verdict.wait import explain
-from schedtop.verdict.words import (
-    context_words,
-    p99_words,
-    typed,
-    up_to_words,
-)
+from schedtop.verdict.words import context_words, p99_words, up_to_words
 
 _ANY = typed("Still slow? See system calls, I/O (key a)", "sudo schedtop activity")
 _KNOWN = "See its path (key P) or activity (a)"

@@ -7,32 +7,34 @@ from dataclasses import dataclass
 
 from schedtop.base.units import format_ns, format_rate, rate
 from schedtop.model.waits import Beginning, Explanation, WokenBy
+from schedtop.verdict.advice import (
+    LIST_RUNNERS,
+    UNLOAD_SCHED_EXT,
+    fewer_processes,
+    let_biggest_wait,
+    let_wait,
+    renice_named,
+    renice_words,
+    typed,
+)
+from schedtop.verdict.biggest import biggest_of
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import MAIN_SHARE, NOTABLE_SHARE, STORM_VICTIMS
 from schedtop.verdict.parts import Part, blockers_of, main_blocker, on_worst_cpu, victims_of, waiters, wakers_of
 from schedtop.verdict.phrases import counted, percent, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
-    LIST_RUNNERS,
-    UNLOAD_SCHED_EXT,
-    biggest_of,
     blocker_words,
     context_words,
-    fewer_processes,
     hidden_words,
     late_beside,
     late_of,
-    let_biggest_wait,
-    let_wait,
     p99_words,
-    renice_named,
-    renice_words,
     share_words,
     shares_words,
     slices_words,
     slow_words,
     task_names,
-    typed,
     up_to_words,
 )
 
@@ -152,7 +154,7 @@ def _biggest(f: Facts) -> _Biggest:
         return _biggest_blocker(f)
     biggest, found = biggest_of(f.tasks_there), f.short_lived
     share = biggest.run_ns / max(1.0, sum(f.busy.values()) * f.frame.interval_ns)
-    late = None if f.chosen else late_beside(f, biggest)
+    late = None if f.chosen else late_beside(f, biggest.tasks["tid"])
     if found and found.starter and found.named_share > share:
         evidence = f"biggest: {found.words} took {percent(found.named_share)} of the busy time"
         action = fewer_processes(f, found.starter.comm, found.starter.tgid)

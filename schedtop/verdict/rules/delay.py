@@ -7,6 +7,8 @@ import numpy as np
 from schedtop.base.units import format_ns
 from schedtop.model.rows import Rows, rows_where, text
 from schedtop.model.sched_class import treatment
+from schedtop.verdict.advice import look_closer, typed, widen_words
+from schedtop.verdict.biggest import biggest_of
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import MAIN_SHARE, ROOM
 from schedtop.verdict.neighbour import Competition, left_together, neighbour_of
@@ -15,17 +17,13 @@ from schedtop.verdict.phrases import counted, percent, task_words, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
     are_pinned,
-    biggest_of,
     context_words,
     delay_words,
     hidden_words,
-    look_closer,
     moved_of,
     p99_words,
     pinned_to,
     task_names,
-    typed,
-    widen_words,
 )
 
 _WHO = "See what had the CPU (key 3), or each wait"

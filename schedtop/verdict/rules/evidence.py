@@ -11,12 +11,13 @@ from schedtop.base.units import exact_duration, format_ns
 from schedtop.model.rows import Rows
 from schedtop.model.source import ALONE
 from schedtop.model.waits import Explanation
+from schedtop.verdict.advice import LIST_RUNNERS, typed
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import CLOCK_NS, FEW_WAITS, SHORTEST_NS
 from schedtop.verdict.phrases import counted, percent
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.verdict import THRESHOLD_COMMAND
-from schedtop.verdict.words import LIST_RUNNERS, context_words, p99_words, slow_words, typed
+from schedtop.verdict.words import context_words, p99_words, slow_words
 
 _LONGER = "schedtop snapshot --duration 10s --format text"
 """Ten seconds in one window: enough for all that a rule needs."""

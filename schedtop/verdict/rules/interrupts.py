@@ -9,18 +9,12 @@ from collections import Counter
 from schedtop.base.cpu_lists import cpus_text
 from schedtop.model.rows import SLOW_WAIT_DTYPE, Rows, text
 from schedtop.model.waits import Explanation
+from schedtop.verdict.advice import irq_words, move_words, typed
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.parts import on_worst_cpu, victims_of
 from schedtop.verdict.phrases import percent
 from schedtop.verdict.rule import Finding
-from schedtop.verdict.words import (
-    context_words,
-    irq_words,
-    move_words,
-    slow_words,
-    typed,
-    up_to_words,
-)
+from schedtop.verdict.words import context_words, slow_words, up_to_words
 
 _ACTIONS = (
     ("softirq NET", "Spread the packets over CPUs (RSS, RPS, irqbalance), or move the tasks away"),

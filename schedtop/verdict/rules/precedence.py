@@ -13,23 +13,14 @@ from schedtop.model.rows import Rows, kernel_tids, rows_where
 from schedtop.model.sched_class import Level, Policy, SchedClass, treatment
 from schedtop.model.waits import Evidence, Explanation
 from schedtop.model.weights import MOST_SHARES, cpu_weight_of_shares, nice_of_weight, nice_weight
+from schedtop.verdict.advice import irq_words, typed, widen_words
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import RT_LIMIT_RATIO
 from schedtop.verdict.parts import Part, are_alike, blockers_of, main_victims, on_worst_cpu, victims_of
 from schedtop.verdict.phrases import counted, of_one_name, percent, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.slow import OWN_COMM, asks_to_wait
-from schedtop.verdict.words import (
-    context_words,
-    idle_words,
-    irq_words,
-    missed_words,
-    slow_words,
-    task_names,
-    typed,
-    up_to_words,
-    widen_words,
-)
+from schedtop.verdict.words import context_words, idle_words, missed_words, slow_words, task_names, up_to_words
 
 
 def behind_rt(f: Facts) -> Finding | None:

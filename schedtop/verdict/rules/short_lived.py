@@ -6,27 +6,14 @@ import numpy as np
 
 from schedtop.model.rows import rows_where
 from schedtop.model.waits import Explanation
+from schedtop.verdict.advice import FEWER, LOOK, NICE_MAY_NOT_HELP, fewer_processes, storm_names, typed
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import DELAYED_SHARE, MAIN_SHARE, QUOTA_NOTICE, SHORT_LIVED_SHARE
 from schedtop.verdict.parts import Part
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.short_lived import ShortLived
 from schedtop.verdict.slow import urgent
-from schedtop.verdict.words import (
-    FEWER,
-    LOOK,
-    NICE_MAY_NOT_HELP,
-    context_words,
-    fewer_processes,
-    late_of,
-    latest_of,
-    p99_words,
-    shares_words,
-    slow_words,
-    storm_names,
-    typed,
-    waits_words,
-)
+from schedtop.verdict.words import context_words, late_of, latest_of, p99_words, shares_words, slow_words, waits_words
 
 
 def short_lived(f: Facts) -> Finding | None:

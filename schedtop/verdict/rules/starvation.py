@@ -10,19 +10,14 @@ from schedtop.base.units import format_ns
 from schedtop.model.containers import cgroup_label
 from schedtop.model.rows import Rows
 from schedtop.model.sched_class import treatment
+from schedtop.verdict.advice import UNLOAD_SCHED_EXT, move_words, renice_words, typed
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import IDLE, MAIN_FACTOR, STARVED_NS
 from schedtop.verdict.parts import Part, longest_runner
 from schedtop.verdict.phrases import task_words
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.slow import asks_to_wait
-from schedtop.verdict.words import (
-    UNLOAD_SCHED_EXT,
-    context_words,
-    move_words,
-    renice_words,
-    typed,
-)
+from schedtop.verdict.words import context_words
 
 
 def starving(f: Facts) -> Finding | None:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from schedtop.model.waits import Explanation
+from schedtop.verdict.advice import typed
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import STEAL_ALARM, STOLEN_SHARE
 from schedtop.verdict.phrases import percent
 from schedtop.verdict.rule import Finding
-from schedtop.verdict.words import (
-    calm_words,
-    context_words,
-    delay_words,
-    slow_words,
-    typed,
-)
+from schedtop.verdict.words import calm_words, context_words, delay_words, slow_words
 
 _ACTION = typed("Move the VM or ask for dedicated CPUs; to prove it", "sudo schedtop record -o steal.gz --duration 10m")
 

@@ -13,20 +13,13 @@ from schedtop.model.waits import Evidence, Explanation
 from schedtop.quota.advice import USUAL, Advice, advise, advised_range, cpus_words, step_words
 from schedtop.quota.command import quota_command
 from schedtop.quota.record import records_of
+from schedtop.verdict.advice import typed
 from schedtop.verdict.facts import Facts, Quota
 from schedtop.verdict.limits import QUOTA_NOTICE
 from schedtop.verdict.parts import Part, victims_of
 from schedtop.verdict.phrases import percent
 from schedtop.verdict.rule import Finding
-from schedtop.verdict.words import (
-    calm_words,
-    context_words,
-    delay_words,
-    quota_words,
-    slow_words,
-    typed,
-    up_to_words,
-)
+from schedtop.verdict.words import calm_words, context_words, delay_words, quota_words, slow_words, up_to_words
 
 _ADVICE = "sudo schedtop advise --duration 30s"
 _ACTION = typed("See which quota would be enough", _ADVICE)

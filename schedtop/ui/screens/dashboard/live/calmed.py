@@ -12,9 +12,9 @@ from schedtop.ui.screens.dashboard.live.done import CHECKING, OF_MUCH_WORK
 from schedtop.ui.screens.dashboard.live.held import MUCH_LESS, TOLD_NS
 from schedtop.ui.screens.dashboard.live.helped import LEVELS, less_words, rows_of
 from schedtop.ui.screens.dashboard.live.undo import changes
+from schedtop.verdict.advice import LOOK
 from schedtop.verdict.parts import waiters
 from schedtop.verdict.verdict import Verdict
-from schedtop.verdict.words import LOOK
 
 COMPARED_NS = 5 * NS_PER_S
 STRETCHES = 6

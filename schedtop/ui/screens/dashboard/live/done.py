@@ -11,8 +11,9 @@ from schedtop.panes.pane import Command
 from schedtop.ui.screens.dashboard.live.held import TOLD_NS
 from schedtop.ui.screens.dashboard.live.helped import LEVELS
 from schedtop.ui.screens.dashboard.live.undo import is_about_the_same, look_again, undo
+from schedtop.verdict.limits import LOOKED_BACK
 from schedtop.verdict.verdict import Verdict
-from schedtop.verdict.words import LOOKED_BACK, OVER
+from schedtop.verdict.words import OVER
 
 TOLD_UNDONE_NS = 5 * NS_PER_S
 

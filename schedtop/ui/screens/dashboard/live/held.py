@@ -9,8 +9,9 @@ from statistics import median_high
 
 from schedtop.base.units import NS_PER_S, format_ns, format_round_ns, format_whole_s
 from schedtop.history.view import ViewSettings
+from schedtop.verdict.advice import LOOK
 from schedtop.verdict.verdict import Verdict
-from schedtop.verdict.words import LOOK, OVER
+from schedtop.verdict.words import OVER
 
 HELD_NS = 3 * NS_PER_S
 """So long what was worse stays. A load that waits for its next job every other second is one trouble, not many."""

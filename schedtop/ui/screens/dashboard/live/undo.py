@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 from schedtop.base.cpu_lists import cpus_text
-from schedtop.verdict.words import LOOK, typed
+from schedtop.verdict.advice import LOOK, typed
 
 _AFFINITY = re.compile(r"taskset -(a?)cp (\S+) (\d+)")
 _ORDINARY = re.compile(r"chrt -o -p 0 (\d+)")
