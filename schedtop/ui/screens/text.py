@@ -32,12 +32,12 @@ class TextBox(Canvas):
         padding: 0 2; border-title-color: $primary; border-title-style: bold; border-subtitle-color: $faint;
     }
     """
-    BORDER_SUBTITLE = "↑ ↓ scroll · Esc closes"
 
-    def __init__(self, title: str, text: Text) -> None:
+    def __init__(self, title: str, text: Text, keys: str) -> None:
+        """`keys`: what of its keys the lower edge tells."""
         super().__init__()
         self.border_title = Content(title)  # a task may call itself [red]
-        self._make = text
+        self._make, self._keys = text, keys
         self._found = 0
         self._text: tuple[int, list[Spans]] = (-1, [])
 
@@ -72,7 +72,10 @@ class TextBox(Canvas):
         self.total_rows = len(lines)
         self.clamp_top()
         self.put(lines[self.top : self.top + height])
+        self.border_subtitle = f"more below · {self._keys}" if self.top + height < len(lines) else self._keys
 
+
+KEYS_TOLD = "↑ ↓ scroll · Esc closes"
 
 PARTS = {"search": Search, "action_list": ActionList}
 
@@ -93,15 +96,14 @@ class TextScreen(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = keys_of(PARTS, KEYS)
 
-    def __init__(self, title: str, text: Text, *, command: str = "") -> None:
-        """`command`: what in it is to be copied, if anything is."""
+    def __init__(self, title: str, text: Text, *, command: str = "", free_rows: int = 0) -> None:
+        """`command`: what in it is to be copied, if anything is. `free_rows`: above it so many rows stay free."""
         super().__init__()
         self.search = Search(self)
         self.action_list = ActionList(self, self.search.target)
-        self._content = TextBox(title, text)
+        self._content = TextBox(title, text, f"y copies · {KEYS_TOLD}" if command else KEYS_TOLD)
+        self._content.styles.margin = (free_rows, 0, 0, 0)
         self._command = command
-        if command:
-            self._content.border_subtitle = f"y copies · {TextBox.BORDER_SUBTITLE}"
 
     def compose(self) -> ComposeResult:
         yield self._content

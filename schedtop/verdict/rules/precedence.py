@@ -34,7 +34,9 @@ def behind_rt(f: Facts) -> Finding | None:
     others = f"{victims[0].name} and {counted(len(victims) - 1, 'other')}"
     # Both names in front: the rest may be cut off.
     whom = of_one_name(victims[0].name, len(victims)) if are_alike(victims) else others
-    waits = f"{_share_of_waits(rows, top)} of {verb(len(victims), 'its', 'their')} waits, {up_to_words(rows)}"
+    # Of those that are named alone: a kworker may have waited longer.
+    theirs = rows[np.isin(rows["tid"], [victim.tid for victim in victims])]
+    waits = f"{_share_of_waits(theirs, top)} of {verb(len(victims), 'its', 'their')} waits, {up_to_words(theirs)}"
     headline = f"{top.words}, real-time, keeps {whom} off CPU {cpu} for {waits}{left}"
     action, command = _ordinary_words(f, top, cpu)
     named = f"{action[0].lower()}{action[1:]}".replace("make it", f"make {top.name}")
@@ -49,7 +51,7 @@ def behind_rt(f: Facts) -> Finding | None:
             action, command = typed(f"Let {moved.name} run elsewhere", elsewhere)
     is_left = not left and not len(_of_processes(f, rows))
     if is_left:
-        headline = f"Only kernel threads wait for {top.words}, real-time, on CPU {cpu}: {whom}, {up_to_words(rows)}"
+        headline = f"Only kernel threads wait for {top.words}, real-time, on CPU {cpu}: {whom}, {up_to_words(theirs)}"
         also = (f"If they wait too long, {named}",)
         action, command = typed("Leave it unless something else is late; to look closer", f"schedtop task {top.tid}")
     evidence = (*why, *_behind_words(f, rows, Explanation.BEHIND_RT), *context_words(f))
@@ -82,7 +84,7 @@ def _had_words(rows: Rows, top: Part) -> str:
 
 
 def _share_of_waits(rows: Rows, top: Part) -> str:
-    return percent(top.ns / max(1, int(rows["wait_ns"].sum())))
+    return percent(blockers_of(rows).ns_of([top.tid]) / max(1, int(rows["wait_ns"].sum())))
 
 
 def _left_words(f: Facts, top: Part) -> tuple[str, tuple[str, ...]]:

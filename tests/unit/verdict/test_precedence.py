@@ -97,6 +97,17 @@ def test_a_kernel_thread_beside_a_task_is_not_told_in_one_second_and_not_in_the_
     assert told.headline.startswith("hog (66, fifo 50), real-time, keeps app off CPU 1 for 95 % of its waits, ")
 
 
+def test_how_long_they_wait_is_that_of_those_that_are_named() -> None:
+    """`keeps web off … up to 36.0 ms`: it was a kworker that had waited so long."""
+    rows = made(FAIR, FIFO)
+    rows["wait_ns"][rows["tid"] == 102] = 16 * MS
+    rows["blocker_ns"][rows["tid"] == 102, 0] = rows["covered_ns"][rows["tid"] == 102] = 12 * MS
+    both = judged(rows.copy()).headline
+    told = judged(rows, tasks=tasks(tid=102, comm=b"app", parent_tgid=2)).headline
+    assert "keeps app off CPU 1 for 95 % of its waits, up to 8.00 ms" in told
+    assert "keeps app ×2 off CPU 1 for 82 % of their waits, up to 16.0 ms" in both
+
+
 LEAVE_IT = "Leave it unless something else is late; to look closer"
 
 

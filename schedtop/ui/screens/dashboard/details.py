@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from textual.binding import BindingType
 from textual.screen import Screen
 
+from schedtop.panes.header import HeaderPane
 from schedtop.panes.scheduler.short_lived.pane import ShortLivedPane
 from schedtop.panes.scheduler.short_lived.text import command_lines, command_title, rows_of
 from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
@@ -85,7 +86,10 @@ class Details:
         """The verdict in full."""
         if (verdict := self._shown.verdict) is not None and (view := self._shown.view) is not None:
             lines = partial(verdict_lines, verdict, end_ns=view.end_time_ns)
-            self._screen.app.push_screen(TextScreen(verdict_title(verdict), lines, command=verdict.command))
+            # What the first lines say next is what one waits for here.
+            rows = self._screen.query_one(HeaderPane).outer_size.height
+            title, command = verdict_title(verdict), verdict.command
+            self._screen.app.push_screen(TextScreen(title, lines, command=command, free_rows=rows))
 
     def action_copy(self) -> None:
         """Copies the command of the verdict."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from schedtop.base.units import NS_PER_S
 from schedtop.history.view import View
 from schedtop.panes.pane import Command
+from schedtop.ui.screens.dashboard.flags import OF_QUOTAS
 from schedtop.ui.screens.dashboard.live.held import TOLD_NS
 from schedtop.ui.screens.dashboard.live.helped import LEVELS
 from schedtop.ui.screens.dashboard.live.undo import is_about_the_same, look_again, undo
@@ -24,7 +25,7 @@ OF_MUCH_WORK = ("saturated", "forks")
 """Rules about what runs most."""
 
 SETTLED_NS = 4 * NS_PER_S
-"""So long after the window it takes until it is seen whom another weight of what runs most has helped."""
+"""So long after the window it takes until it is seen whom another weight of what runs most has helped, or a quota."""
 
 KEPT_NS = 300 * NS_PER_S
 """So long it is told how to undo what was typed."""
@@ -56,11 +57,10 @@ class _Proposed:
 class Done:
     """The commands that were proposed a short while ago, and whether they have been typed."""
 
-    def __init__(self, changed: tuple[Command, ...] = ()) -> None:
-        """`changed`: what is known of commands from before."""
+    def __init__(self) -> None:
         self._proposed: dict[str, _Proposed] = {}
         self._undone_ns: int | None = None
-        self.changed = changed
+        self.changed: tuple[Command, ...] = ()
         """When one of them came to be in place, or was undone, and the sign of that; the last ones."""
 
     def look(self, end_ns: int) -> bool:
@@ -93,16 +93,16 @@ class Done:
             # In the second of the undoing it has waits from before, of others.
             return Verdict("notice", verdict.rule, AGAIN, (f"now: {verdict.headline}",))
         own, command = self._noted(verdict, end_ns), verdict.command
-        if verdict.rule == "forks" and (own is None or own.since_ns is None):
-            # What is in place about a storm shows in the next slow waits behind it; until then it may ask for more.
-            own = next((one for one in reversed(self._done) if is_about_the_same(one.verdict.command, command)), own)
+        if own is None or own.since_ns is None:
+            alike = next((one for one in reversed(self._done) if is_about_the_same(one.verdict.command, command)), own)
+            # What is in place about a storm shows in the next slow waits behind it, and a group that gets a larger
+            # quota first catches up; until then it may ask for more.
+            if verdict.rule == "forks" or (verdict.rule in OF_QUOTAS and _is_settling(alike, verdict.rule, view)):
+                own = alike
         since_ns = own.since_ns if own else None
         if since_ns is not None and verdict.headline.startswith(OVER):
             return replace(verdict, action="", command="")
-        # The waits of its own command are from before while the window has them.
-        settling_ns = SETTLED_NS if verdict.rule in OF_MUCH_WORK else NS_PER_S
-        in_window = since_ns is not None and end_ns - since_ns <= view.settings.window_ns + settling_ns
-        if done := own if in_window else self._last_done(end_ns, CHECKED_NS):
+        if done := own if _is_settling(own, verdict.rule, view) else self._last_done(end_ns, CHECKED_NS):
             was = f"before: {done.verdict.headline}"
             return Verdict("notice", done.verdict.rule, CHECKING, (was,))
         if since_ns is None:
@@ -152,6 +152,14 @@ class Done:
         """What undoes a command where `now` is what is set: if that was typed, too, what was set before it."""
         one = self._proposed.get(now)
         return one.undo if one and one.since_ns is not None and one.undo else now
+
+
+def _is_settling(one: _Proposed | None, rule: str, view: View) -> bool:
+    """Whether the window has waits from before what is in place, or these still go on."""
+    if one is None or one.since_ns is None:
+        return False
+    settling_ns = SETTLED_NS if rule in (*OF_MUCH_WORK, *OF_QUOTAS) else NS_PER_S
+    return view.frame.end_ns - one.since_ns <= view.settings.window_ns + settling_ns
 
 
 def _is_here(view: View) -> bool:

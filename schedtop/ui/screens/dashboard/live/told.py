@@ -64,9 +64,8 @@ class Told:
         """What to show of a View of which this is the verdict."""
         settings = view.settings.unselected
         if settings != self._settings:
-            self._settings, self._helped_ns, self._moments = settings, None, {}
-            self._done = Done(self._done.changed)
-            self._stays = None
+            # What was typed, and that it has helped, is true whatever is filtered.
+            self._settings, self._moments, self._stays = settings, {}, None
         if self._done.look(view.frame.end_ns):
             self._held.release()
         if self._done.is_undone(view.frame.end_ns):

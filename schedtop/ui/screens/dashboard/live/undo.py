@@ -39,8 +39,9 @@ def changes(command: str) -> bool:
 
 
 def is_about_the_same(one: str, other: str) -> bool:
-    """Whether two commands are about the same processes."""
-    return processes_in(one) == processes_in(other) != ""
+    """Whether two commands are about the same processes, or write to the same file."""
+    told, told_too = (processes_in(command) or command.partition(" > ")[2] for command in (one, other))
+    return told == told_too != ""
 
 
 def processes_in(command: str) -> str:

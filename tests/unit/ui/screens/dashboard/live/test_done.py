@@ -6,12 +6,14 @@ import os
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from schedtop.base.units import NS_PER_S
 from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
+from schedtop.model.filters import Filter
 from schedtop.ui.screens.dashboard.live.done import AGAIN, CHECKING, UNDONE
 from schedtop.ui.screens.dashboard.live.told import LEAVE_IT, Told
 from schedtop.ui.screens.dashboard.live.undo import undo
@@ -127,6 +129,22 @@ def test_beside_what_has_helped_nothing_more_is_to_be_changed(sleeper: int) -> N
     assert later(306, "").command == renice
 
 
+def test_what_was_typed_is_known_under_another_filter(sleeper: int) -> None:
+    """Filtered by the task that had been helped, it was to be made slower for another one at once."""
+    told, verdict, only = Told(), alarm(widen(sleeper)), ViewSettings(filter=Filter.parse("api"))
+    renice = f"renice -n 19 -p {os.getpid()}"
+    left = Verdict("notice", "blocker", "web had the CPU", (), f"Let it wait: {renice}", renice)
+    told.shown(verdict, view(1))
+    subprocess.run(verdict.command.split(), check=True, stdout=subprocess.DEVNULL)
+    told.shown(verdict, view(2))
+    told._reliefs = (Relieved("web (7) no longer waits"),)  # type: ignore[assignment]
+    told.shown(left, view(4))
+    told._reliefs = ()
+    shown = told.shown(left, view(5, only))
+    assert (shown.action, shown.command) == (LEAVE_IT, "")
+    assert shown.live.undo == f"To undo the last command: taskset -cp 0 {sleeper}"
+
+
 def test_what_has_helped_is_told_instead_of_that_it_is_checked(sleeper: int) -> None:
     """`✓ web waits 3 %` and `checking whether it helps` stood in one line."""
     told, verdict = Told(), alarm(widen(sleeper))
@@ -237,6 +255,23 @@ def test_no_other_command_is_proposed_about_a_storm_that_has_been_told_to_wait(s
         assert told.shown(other, view(9)).command == other.command
     finally:
         os.setpriority(os.PRIO_PROCESS, sleeper, before)
+
+
+def test_a_larger_quota_still_is_not_proposed_while_the_group_catches_up(tmp_path: Path) -> None:
+    """Three seconds after the command it was to be raised once more; a moment later it throttled no longer."""
+    told, file, other = Told(), tmp_path / "cpu.max", tmp_path / "other.max"
+    file.write_text("30000 100000\n")
+    other.write_text("30000 100000\n")
+    first, more, another = (
+        replace(alarm(f"echo {quota} > {path}"), rule="throttled")
+        for quota, path in ((157_000, file), (200_000, file), (200_000, other))
+    )
+    told.shown(first, view(1))
+    file.write_text("157000 100000\n")
+    for second in range(2, 8):
+        assert told.shown(more, view(second)).headline == CHECKING
+    assert told.shown(another, view(7)).command == another.command
+    assert told.shown(more, view(9)).command == more.command
 
 
 def test_what_runs_most_may_stay_once_that_is_no_alarm() -> None:
