@@ -24,7 +24,6 @@ from schedtop.base.units import (
 )
 from schedtop.history.view import View
 from schedtop.model.counts import Loss, Overhead
-from schedtop.model.frame import Frame
 from schedtop.panes.levels import steal_level
 from schedtop.panes.verdict_band import (
     BANDS,
@@ -85,6 +84,9 @@ STARTING_NS = 3 * NS_PER_S
 
 CAUSED_STEP_NS = NS_PER_MS // 10
 """To the next multiple of which the longest wait that we caused is rounded up: it is an upper bound."""
+
+CAUSED_OF = 10
+"""Of so many intervals the longest wait that we caused is told, or of the window if that is longer."""
 
 MOST_UNCERTAIN = 3
 LITTLE_CAUSED_NS = 2 * NS_PER_MS
@@ -244,7 +246,7 @@ class HeaderPane(Canvas, can_focus=False):
         if self.verdict is MEASURING or _has_just_begun(view):
             parts.append([("self ", "dim"), (f"starting, {format_bytes(frame.overhead.rss_bytes)}", "text")])
         else:
-            parts.append(_own_cost(frame, self_level, "recorder" if view.host.recorded_source else "self"))
+            parts.append(_own_cost(view, self_level))
         if old := _old_rows(frame.loss):
             parts.append([(f"{format_counted(old, 'old row')}{'' if loss_level else ' forgotten'}", "dim")])
         if "slow_waits" not in frame.unavailable and not changing:
@@ -267,11 +269,12 @@ def parts_width(parts: Parts) -> int:
     return sum(map(spans_width, parts)) + len(SEPARATOR[0]) * (len(parts) - 1)
 
 
-def _own_cost(frame: Frame, level: int, who: str) -> list[Span]:
+def _own_cost(view: View, level: int) -> list[Span]:
     """What schedtop itself takes, or the recorder took, and what it does to others.
 
     At level 1 without the word CPU and with its own nice value alone, at 2 in fewer words, at 3 without others.
     """
+    frame, who = view.frame, "recorder" if view.host.recorded_source else "self"
     share = frame.overhead.cpu_ns / frame.interval_ns if frame.interval_ns else None
     word = "" if level else "CPU "
     spans: list[Span] = [
@@ -282,14 +285,22 @@ def _own_cost(frame: Frame, level: int, who: str) -> list[Span]:
         spans.append((f" {per_switch:.0f} ns/switch", "text"))
     if level < 2:
         spans += _priority(frame.overhead, whole=not level)
-    return spans + (_caused(frame.overhead, short=level == 2) if level < 3 else [])
+    return spans + (_caused(view, short=level == 2) if level < 3 else [])
 
 
-def _caused(overhead: Overhead, *, short: bool) -> list[Span]:
-    """For how long it delayed others: at most; or at least, where so little is known that the bound says nothing."""
-    most_ns, certain_ns = overhead.longest_caused_wait_ns, overhead.certain_caused_wait_ns
-    if most_ns is None:
+def _caused(view: View, *, short: bool) -> list[Span]:
+    """For how long it delayed others: at most; or at least, where so little is known that the bound says nothing.
+
+    Of the last seconds as well: each second has another number, and now and then the other sign.
+    """
+    overheads = [frame.overhead for frame in (view.frame, *view.series[-CAUSED_OF:])]
+    known = [one for one in overheads if one.longest_caused_wait_ns is not None]
+    if not known:
         return []
+    most_ns = max(one.longest_caused_wait_ns or 0 for one in known)
+    certain_ns = max(
+        (one.certain_caused_wait_ns for one in known if one.certain_caused_wait_ns is not None), default=None
+    )
     words = " others " if short else " · delayed others "
     if certain_ns is not None and most_ns > max(MOST_UNCERTAIN * certain_ns, LITTLE_CAUSED_NS):
         if not certain_ns:
@@ -317,16 +328,9 @@ def _loss_parts(loss: Loss, level: int) -> Parts:
     if lost.serious.any:
         parts.append([(f" lost: {loss_text(lost, level)} ", "alarm")])
     elif lost.any:
-        parts.append([(_unseen_words(lost, level), "dim")])
+        unseen = f"{format_count(sum(getattr(lost, name) for name in LOSS_WORDS))} unseen"
+        parts.append([(unseen if level else loss_text(lost), "dim")])
     return parts
-
-
-def _unseen_words(lost: Loss, level: int) -> str:
-    """How much was not seen; level 1: several kinds added up, 2: of whatever kind."""
-    counts = [count for name in LOSS_WORDS if (count := getattr(lost, name))]
-    if not level or (level == 1 and len(counts) == 1):
-        return loss_text(lost)
-    return f"{format_count(sum(counts))}{' events' if level == 1 else ''} unseen"
 
 
 def _old_rows(loss: Loss) -> int:

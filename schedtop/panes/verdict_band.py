@@ -71,7 +71,8 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     plain, strong = (level.style, level.style) if banded else ("text", "strong")
     head, relief, room, headlines = _opening(verdict, width)
     has_more = bool(verdict.evidence or verdict.alternatives or verdict.live.undo)
-    why: list[Span] = [(f" {why_key} why ", plain if banded else "dim")] if why_key and has_more else []
+    told_by_key = "undo, more" if verdict.level == "ok" and verdict.live.undo else "why"
+    why: list[Span] = [(f" {why_key} {told_by_key} ", plain if banded else "dim")] if why_key and has_more else []
     action = f"→ {steady(verdict.action)}" if verdict.action else ""
     typed = steady(verdict.command)
     command = f"→ {steady(verdict.advice) or typed}" if typed else action if width >= WHOLE_ACTION else ""
@@ -79,6 +80,8 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     said = [item for item in verdict.evidence if not verdict.command or verdict.command not in item]
     # Where nothing is to be typed, the way back comes first; a second command in one line would be typed by mistake.
     kept, undo = _beside_it(verdict)
+    if width_of(undo) >= width - spans_width(why):
+        undo = f"undo: {undo.partition(': ')[2]}"
     told = filter(None, (kept, *(said if typed and not verdict.may_stay else (undo, *said))))
     evidence: Parts = [[(steady(item), plain)] for item in told]
     headline = _first_that_fits(headlines, lambda words: _beside(broken(words, room)[1], command), [width - 1])

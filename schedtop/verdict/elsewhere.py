@@ -1,4 +1,4 @@
-"""Where to look when nothing waits for a CPU: what stands out of the activity, else which key and command show it."""
+"""What stands out of the activity when nothing waits for a CPU."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from schedtop.verdict.rule import Check, Finding
 MOST_EVIDENCE = 2
 """So many facts beside that of the headline."""
 
-OFFER = "key a, or `sudo schedtop activity`, shows what tasks do: system calls, files, memory, network"
 NOT_RECORDED = "what tasks did was not recorded (`record --activity`)"
 NOTHING = "nothing stands out in system calls, files, memory and network"
 
 
 def with_activity(check: Check) -> Check:
-    """The same check; what it finds says what stands out, or where that is to be seen."""
+    """The same check; what it finds says what stands out."""
 
     def offering(f: Facts) -> Finding | None:
         found = check(f)
@@ -26,10 +25,9 @@ def with_activity(check: Check) -> Check:
             return None
         facts = _facts(f)
         if facts is None:
-            if f.sums is not None:
-                return found  # no key here: its action names the command
-            offer = NOT_RECORDED if f.view.host.recorded_source else OFFER
-            return replace(found, evidence=(*found.evidence, offer))
+            # On a live host its action says where that is to be seen.
+            lacks = (NOT_RECORDED,) if f.sums is None and f.view.host.recorded_source else ()
+            return replace(found, evidence=(*found.evidence, *lacks))
         if not facts:
             return replace(found, evidence=(*found.evidence, NOTHING))
         others = [fact.words for fact in facts[1 : MOST_EVIDENCE + 1]]

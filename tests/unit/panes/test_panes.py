@@ -426,6 +426,31 @@ async def test_the_task_that_waits_and_what_had_its_cpu_are_the_first_tasks(make
         )
 
 
+async def test_the_longest_wait_of_the_task_that_waits_is_the_first_one(make_view: MakeView) -> None:
+    """Four lines of hogs that wait for each other, and none of the service that they keep waiting."""
+    pane, view = SlowWaitsPane(), make_view(frames=1)
+    as_sorted = view.slow_waits
+    last = int(as_sorted["tid"][-1])
+    assert last != as_sorted["tid"][0]
+    async with OnePane(pane).run_test(size=(120, 24)) as pilot:
+
+        async def first(victim: int, shown: View) -> tuple[int, int]:
+            pane.look_at(victim)
+            pane.show(shown)
+            await pilot.pause()
+            assert pane.rows is not None and len(pane.rows) == len(shown.slow_waits)
+            return int(pane.rows["tid"][0]), int(pane.rows["wait_ns"][0])
+
+        longest = int(as_sorted["wait_ns"][as_sorted["tid"] == last].max())
+        assert await first(last, view) == (last, longest)
+        name = as_sorted["comm"][-1].decode()
+        assert f" · {name} first · slowest first" in text(pilot.app)
+        assert (np.diff(pane.rows["wait_ns"][1:]) <= 0).all()  # type: ignore[index]
+        assert (await first(0, view))[0] == (await first(4_000_000, view))[0] == as_sorted["tid"][0]
+        newest = make_view(frames=1, settings=ViewSettings(slow_wait_sort="time_ns"))
+        assert (await first(last, newest))[0] == newest.slow_waits["tid"][0]
+
+
 def moved(count: int) -> Callable[[Frame], Frame]:
     def change(frame: Frame) -> Frame:
         for name in ("migrations", "cache_migrations", "numa_migrations", "waiting_ns"):

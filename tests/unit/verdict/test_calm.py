@@ -160,6 +160,7 @@ def test_the_next_step_fits_into_two_lines_of_a_narrow_screen(pid: str) -> None:
 
 def test_the_second_line_is_not_left_empty_and_names_no_command_twice() -> None:
     verdict = calm()
+    verdict = replace(verdict, evidence=(f"to look closer: {verdict.command}",))
     first, second = ("".join(text for text, *_ in line) for line in verdict_band(verdict, 238, "v"))
     assert verdict.action in second and verdict.command not in first
     assert second.count(verdict.command) == 1 and any(verdict.command in item for item in verdict.evidence)

@@ -8,7 +8,7 @@ from schedtop.history.history import History
 from schedtop.history.view import ViewSettings
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
-from schedtop.verdict.elsewhere import NOT_RECORDED, NOTHING, OFFER
+from schedtop.verdict.elsewhere import NOT_RECORDED, NOTHING
 from schedtop.verdict.engine import judge
 from tests.unit.activity.made import activity, row
 from tests.unit.verdict.frames import MS, frame, judged, pinned, tasks
@@ -42,13 +42,14 @@ def test_activity_in_which_nothing_stands_out_says_so() -> None:
 
 def test_without_activity_the_key_and_the_command_are_named() -> None:
     verdict = judged(frame())
-    assert OFFER in verdict.evidence and "key a" in OFFER and "sudo schedtop activity" in OFFER
+    assert "(key a)" in verdict.action and verdict.command == "sudo schedtop activity"
+    assert NOT_RECORDED not in verdict.evidence
 
 
 def test_a_recording_without_it_says_so() -> None:
     host = Host("host", "6.18", "replay", recorded_source="btf")
     verdict = judge(History(host, [frame()]).view(ViewSettings()))
-    assert verdict.rule == "calm" and NOT_RECORDED in verdict.evidence and OFFER not in verdict.evidence
+    assert verdict.rule == "calm" and NOT_RECORDED in verdict.evidence
 
 
 def test_a_filter_by_task_leaves_out_what_others_do() -> None:

@@ -15,7 +15,6 @@ from schedtop.history.view import View
 from schedtop.model.rows import Rows
 from schedtop.model.short_lived import SORTS, by_command, often, sort_commands, spoken_rate
 from schedtop.panes.pane import EDGES, TITLE_FRAME, Pane
-from schedtop.panes.percent import percent
 from schedtop.panes.scheduler.short_lived.rows import COLUMNS, CommandRows
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
@@ -138,7 +137,7 @@ class ShortLivedPane(Pane[View], KeyedTable[CommandRows]):
 
 
 def _sums(view: View) -> str:
-    """How many there are a second, and what they take of all CPUs; empty without any."""
+    """How many there are a second, and how many CPUs they take; empty without any."""
     rows, frame = view.short_lived, view.frame
     if not len(rows):
         return ""
@@ -147,9 +146,8 @@ def _sums(view: View) -> str:
         for word, chosen in (("processes", rows["is_thread"] == 0), ("threads", rows["is_thread"] != 0))
         if chosen.any()
     ]
-    whole = frame.interval_ns * len(frame.cpus.ids)
-    share = percent(int(rows["run_ns"].sum()) / whole if whole else None)
-    return f"{', '.join(counts)}, {share} % of all CPUs"
+    taken = int(rows["run_ns"].sum()) / max(1, frame.interval_ns)
+    return f"{', '.join(counts)}, {taken:.2f} CPUs"
 
 
 def _empty_text(view: View) -> str:

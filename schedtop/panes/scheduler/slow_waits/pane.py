@@ -31,13 +31,14 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
     PARTS = ("slow_waits",)
     KEY = ("time_ns", "tid")
     READING = (
-        "One line for each wait over the threshold (`+` and `-` change it); i, or a double click, tells all "
-        "about the selected one. cause says why it was slow. `preempted by` is the task that took the CPU from "
-        "it; a dot: the wait began with a wakeup. `blocked by` is what had the CPU longest meanwhile, after "
-        "its share of the wait; `+2`: two more had it. `~`: less than 90 % of the wait is known. `woken by` is "
-        "the task that woke it (cause fork: that started it), previous the one that ran last before it got the "
-        "CPU (on its own that misleads: it may be the last of many). `3→1`: queued on CPU 3, ran on CPU 1. "
-        "Names have their tids where there is room. P shows what the selected task waited for, across tasks."
+        "One line for each wait over the threshold (`+` and `-` change it); i, or a double click, tells all about"
+        " the selected one. The longest wait of the task that the verdict is about comes first. cause says why it"
+        " was slow. `preempted by` is the task that took the CPU from it; a dot: the wait began with a wakeup. "
+        "`blocked by` is what had the CPU longest meanwhile, after its share of the wait; `+2`: two more had it. "
+        "`~`: less than 90 % of the wait is known. `woken by` is the task that woke it (cause fork: that started "
+        "it), previous the one that ran last before it got the CPU (on its own that misleads: it may be the last "
+        "of many). `3→1`: queued on CPU 3, ran on CPU 1. Names have their tids where there is room. P shows what "
+        "the selected task waited for, across tasks."
     )
     SIGNS = (
         ("throttled", "its cgroup used up its quota", "a larger cpu.max, or less work in that cgroup"),
@@ -72,6 +73,7 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._shape = ("thread", "", False)
+        self._victim, self._first = 0, ""
 
     def action_details(self) -> None:
         """Asks for all about the selected wait; without a selection, about the first one."""
@@ -104,8 +106,25 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
         if shape != self._shape:
             self._shape = shape
             self.forget_columns()
-        self.set_rows(view.slow_waits, view.settings.slow_wait_sort)
+        self.set_rows(self._in_order(view.slow_waits, view), view.settings.slow_wait_sort)
         self.draw()
+
+    def look_at(self, victim: int) -> None:
+        self._victim = victim  # its longest wait comes first
+
+    def _in_order(self, rows: Rows, view: View) -> Rows:
+        """The rows as sorted; slowest first, the longest wait of the task that the verdict is about comes before.
+
+        The tasks that keep it waiting wait longer themselves.
+        """
+        self._first = ""
+        if not self._victim or view.settings.slow_wait_sort != "wait_ns":
+            return rows
+        place = next(iter(np.flatnonzero(rows["tid"] == self._victim).tolist()), 0)
+        if not place:
+            return rows
+        self._first = steady(text(rows["comm"][place]))
+        return np.concatenate((rows[place : place + 1], np.delete(rows, place)))
 
     def is_idle(self, view: View) -> bool:
         return not len(view.frame.slow_waits)
@@ -124,12 +143,13 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         words = SLOW_WAIT_SORTS[view.settings.slow_wait_sort]
+        first = f"{self._first} first · " if self._first else ""
         suppressed = view.frame.loss.slow_waits_suppressed
         more = f" · {format_count(suppressed)} more not kept" if suppressed else ""
         over = self.keyed(f"over {format_round_ns(view.frame.threshold_ns)}", "threshold-up", "threshold-down")
         keys = "i details · P path" if self.has_focus and self.selected_key else ""
         place = " · ".join(filter(None, (self.position_text(), keys)))
-        self.set_title(f"{len(view.slow_waits)} {over} · {self.keyed(words, 'sort')}{more}", place)
+        self.set_title(f"{len(view.slow_waits)} {over} · {first}{self.keyed(words, 'sort')}{more}", place)
         if not len(view.slow_waits):
             return self.sentence(_empty_text(view))
         return list(self.table_lines())

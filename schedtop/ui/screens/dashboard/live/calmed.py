@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import median_high
+
+import numpy as np
 
 from schedtop.base.units import NS_PER_S
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
+from schedtop.model.rows import KTHREADD_TGID, rows_where
 from schedtop.ui.screens.dashboard.live.done import CHECKING, OF_MUCH_WORK
 from schedtop.ui.screens.dashboard.live.held import MUCH_LESS, TOLD_NS
 from schedtop.ui.screens.dashboard.live.helped import LEVELS, less_words, rows_of
 from schedtop.ui.screens.dashboard.live.undo import changes
 from schedtop.verdict.advice import LOOK
+from schedtop.verdict.limits import DELAYED_SHARE
 from schedtop.verdict.parts import waiters
 from schedtop.verdict.verdict import Verdict
 
@@ -20,6 +25,9 @@ COMPARED_NS = 5 * NS_PER_S
 STRETCHES = 6
 """The usual one of so many stretches before is compared: how long a task waits beside a storm is another each second,
 and that the command holds is seen ten seconds later."""
+
+MOST_OTHERS, ASKED_OTHERS = 2, 6
+"""So many others that wait less are told, of so many that waited most."""
 
 SURE_NS = 2 * NS_PER_S
 """So much of the time since is needed."""
@@ -33,6 +41,7 @@ class Calmed:
         self._tid, self._command = 0, ""
         self._since_ns: int | None = None
         self._before: float | None = None
+        self._others: dict[int, float] = {}
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
         """The verdict, and for half a minute with it how much less that task waits since the command was typed."""
@@ -47,23 +56,46 @@ class Calmed:
         is_typed = verdict.rule in OF_MUCH_WORK and (verdict.headline == CHECKING or verdict.command.startswith(LOOK))
         if self._since_ns is None and is_typed:
             self._since_ns = end_ns
-            ends = [end_ns - number * COMPARED_NS for number in range(STRETCHES)]
-            shares = [_share(view.series, self._tid, end - COMPARED_NS, end) for end in ends]
-            known = [share for share in shares if share is not None]
-            self._before = median_high(known) if known else None
+            self._before = _usual(view.series, self._tid, end_ns)
+            self._others = {tid: _usual(view.series, tid, end_ns) or 0.0 for tid in _waiting(view.series[-1])}
         if self._since_ns is None or verdict.level not in LEVELS or verdict.live.relieved:
             return verdict
         if not self._tid or self._before is None or not SURE_NS <= end_ns - self._since_ns <= TOLD_NS:
             return verdict
-        now = _share(view.series, self._tid, self._since_ns, end_ns)
-        task = next(iter(waiters(rows_of(view.series[-1], self._tid))), None)
-        if task is None or now is None or now > MUCH_LESS * self._before:
+        words = self._less_words(view, self._tid, self._before, end_ns)
+        if not words:
             return verdict
-        return verdict.beside(relieved=less_words(task, now, self._before))
+        late = (one for one in self._others.items() if one[0] != self._tid and one[1] >= DELAYED_SHARE)
+        told = (self._less_words(view, *one, end_ns) for one in late)
+        others = tuple(filter(None, told))[:MOST_OTHERS]
+        return replace(verdict, evidence=(*others, *verdict.evidence)).beside(relieved=words)
+
+    def _less_words(self, view: View, tid: int, before: float, end_ns: int) -> str:
+        """How much less that task waits; empty if it does not."""
+        now = _share(view.series, tid, self._since_ns or 0, end_ns)
+        task = next(iter(waiters(rows_of(view.series[-1], tid))), None)
+        if task is None or now is None or now > MUCH_LESS * before:
+            return ""
+        return less_words(task, now, before)
 
     def _is_proposed(self, command: str, end_ns: int) -> bool:
         """Whether it is still to be typed, or another one long after the last."""
         return self._since_ns is None or command == self._command or end_ns - self._since_ns > TOLD_NS
+
+
+def _waiting(frame: Frame) -> list[int]:
+    """The tasks that wait most, but for those of the kernel."""
+    tasks = rows_where(frame.tasks, (frame.tasks["ended"] == 0) & (frame.tasks["parent_tgid"] != KTHREADD_TGID))
+    most = np.argsort(-tasks["run_delay_ns"], kind="stable")[:ASKED_OTHERS]
+    return tasks["tid"][most].tolist()  # type: ignore[no-any-return]
+
+
+def _usual(frames: Sequence[Frame], tid: int, end_ns: int) -> float | None:
+    """For how much of the time a task waits in the usual one of the last stretches; `None`: nothing is known."""
+    ends = [end_ns - number * COMPARED_NS for number in range(STRETCHES)]
+    shares = [_share(frames, tid, end - COMPARED_NS, end) for end in ends]
+    known = [share for share in shares if share is not None]
+    return median_high(known) if known else None
 
 
 def _share(frames: Sequence[Frame], tid: int, after_ns: int, until_ns: int) -> float | None:

@@ -151,18 +151,15 @@ def _as_it_is(verdict: Verdict) -> Verdict:
 
 
 def _in_one_line(verdict: Verdict) -> Verdict:
-    """Where nothing more is to be done: what has helped, and what is left."""
+    """Where nothing more is to be done, what has helped is the headline, the same each second; what is left is told
+    beside it."""
     relieved, left = verdict.live.relieved, verdict.live.left
     if not relieved or verdict.level != "ok":
         return verdict
-    evidence, rest = verdict.evidence, _clause(verdict.headline)
-    if verdict.rule != CALM:
-        # How much is left, if it is known, is the same sentence each second.
-        told = () if verdict.headline.startswith(LITTLE_LEFT) else (rest,)
-        left, evidence = (left, (*told, *evidence)) if left and not verdict.may_stay else (rest, evidence)
+    rest = "" if verdict.rule == CALM or (left and verdict.headline.startswith(LITTLE_LEFT)) else verdict.headline
+    evidence = (*filter(None, map(_clause, (left, rest))), *verdict.evidence)
     action, command = (verdict.action, verdict.command) if verdict.may_stay else ("", "")
-    headline = "; ".join(filter(None, (relieved, left)))
-    one = replace(verdict, headline=headline, evidence=evidence, action=action, command=command)
+    one = replace(verdict, headline=relieved, evidence=evidence, action=action, command=command)
     return one.beside(relieved="", ended="", left="")
 
 

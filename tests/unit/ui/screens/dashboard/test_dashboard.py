@@ -543,11 +543,28 @@ async def test_a_bound_that_tells_nothing_of_us_is_not_shown(most_ns: int, certa
         await until(pilot, lambda: words in text(pilot.app))
 
 
+async def test_what_we_do_to_others_is_that_of_the_last_seconds() -> None:
+    """Each second had another number, and now and then the other sign."""
+    async with running((160, 40), frames=2) as (pilot, source, _dashboard):
+
+        async def told_after(most_ns: int, certain_ns: int, count: int, words: str) -> None:
+            bounds = {"longest_caused_wait_ns": most_ns, "certain_caused_wait_ns": certain_ns}
+            for _ in range(count):
+                frame = make_frame(source.scenario, source.made, np.random.default_rng(1))
+                source.made += 1
+                source.put(replace(frame, overhead=replace(frame.overhead, **bounds)))
+            await until(pilot, lambda: words in text(pilot.app))
+
+        await told_after(65_700_000, 310_000, 1, "delayed others ≥ 300 µs")
+        await told_after(900_000, 10_000, 9, "delayed others ≥ 300 µs")
+        await told_after(900_000, 10_000, 1, "delayed others ≤ 900 µs")
+
+
 @pytest.mark.parametrize(
     ("columns", "lost", "words"),
     [
         (200, Loss(waits_unseen=4, lives_unseen=2), "│ 4 waits unseen, 2 short-lived tasks unseen │"),
-        (100, Loss(waits_unseen=4, lives_unseen=2), "│ 6 events unseen │"),
+        (100, Loss(waits_unseen=4, lives_unseen=2), "│ 6 unseen │"),
         (100, Loss(waits_unseen=4), "│ 4 waits unseen │"),
         (80, Loss(waits_unseen=4, lives_unseen=2), "│ 6 unseen"),
     ],

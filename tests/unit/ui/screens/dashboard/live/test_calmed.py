@@ -57,6 +57,19 @@ def test_without_a_command_before_nothing_is_told() -> None:
     assert relieved([*BEFORE, *[(LOOK, 50)] * 8], settings=ViewSettings(filter=Filter.parse("comm:cat")))[-1] == ""
 
 
+def test_others_that_wait_less_are_told_beside_it() -> None:
+    """The alarm had named web, and then api alone: did it help web?"""
+    calmed, frames, found = Calmed(), [], ()
+    commands = [*[(CURE, 1.0)] * 6, *[(LOOK, 0.2)] * 4]
+    for second, (command, part) in enumerate(commands, 1):
+        delays = {7: 200 * part, 8: 300 * part, 9: 150, 10: 60 * part}
+        rows = [tasks(tid=tid, comm=b"t%d" % tid, run_delay_ns=round(ms * MS)) for tid, ms in delays.items()]
+        frames.append(replace(frame(tasks=np.concatenate(rows)), end_ns=second * NS_PER_S))
+        shown = calmed.shown(storm(command), History(HOST, frames).view(ViewSettings()))
+        found = (shown.live.relieved, *shown.evidence)
+    assert found == ("t7 (7) waits 4 % of the time (20 % before)", "t8 (8) waits 6 % of the time (30 % before)")
+
+
 def test_that_nobody_waits_in_the_second_of_the_command_is_no_other_task() -> None:
     calmed, frames, told = Calmed(), [], []
     calm = "monitor.sh (9) starts 900 cat processes/s: 73 % of busy time; no other task waits"

@@ -196,23 +196,24 @@ def test_beside_what_has_helped_no_task_has_another_number() -> None:
 def test_little_that_is_left_is_told_in_one_line_that_stays() -> None:
     """Waits of 5 ms were another notice each second, of `Mixed causes` and of pairs of tasks."""
 
-    def shown(rule: str, count: int, level: str = "notice") -> tuple[str, str]:
+    def shown(rule: str, count: int, level: str = "notice") -> tuple[str, ...]:
         told = Told()
         told._reliefs = (Relieved("web (7) no longer waits"),)  # type: ignore[assignment]
         made = frame(waits(count), end_ns=NS_PER_S)
         one = told.shown(Verdict(level, rule, "tasks wait"), History(HERE, [made]).view(ViewSettings()))
-        return one.level, one.headline
+        return one.level, one.headline, *one.evidence
 
-    assert shown("mixed", 10) == ("ok", "web (7) no longer waits; little is left: 80.0 ms of slow waits a second")
+    helped = "web (7) no longer waits"
+    assert shown("mixed", 10) == ("ok", helped, "little is left: 80.0 ms of slow waits a second")
     told = Told()
     told._reliefs = (Relieved("web (7) no longer waits"),)  # type: ignore[assignment]
     view = History(HERE, [frame(waits(10), end_ns=NS_PER_S)]).view(ViewSettings())
     mixed = Verdict("notice", "mixed", "tasks wait", ("Evidence",), "Do it: x", "x", ("Or do that",))
-    # Its evidence is of a second ago by now.
-    assert told.shown(mixed, view).evidence == ()
+    # Its own evidence is of a second ago by now.
+    assert told.shown(mixed, view).evidence == ("little is left: 80.0 ms of slow waits a second",)
     assert shown("mixed", 20) == ("notice", "tasks wait")
-    assert shown("rare", 20) == ("ok", "web (7) no longer waits; little is left: 160 ms of slow waits a second")
-    assert shown("rare", 2, "ok") == ("ok", "web (7) no longer waits; little is left: 16.0 ms of slow waits a second")
+    assert shown("rare", 20) == ("ok", helped, "little is left: 160 ms of slow waits a second")
+    assert shown("rare", 2, "ok") == ("ok", helped, "little is left: 16.0 ms of slow waits a second")
     assert shown("turns", 10) == ("notice", "tasks wait")
     assert shown("mixed", 10, "alarm") == ("alarm", "tasks wait")
 
@@ -232,13 +233,13 @@ def test_a_storm_that_keeps_nobody_waiting_any_more_may_stay() -> None:
     told = Told()
     told._reliefs = (Relieved("web (7) waits 4 % of the time (20 % before)"),)  # type: ignore[assignment]
 
-    def shown(share: float, more: str = "") -> tuple[str, str]:
+    def shown(share: float, more: str = "") -> tuple[str, ...]:
         late = Late(7, f"web (7) waits {share:.0%} of the time", share)
         storm = Verdict("alarm", "forks", f"make starts 900 sh processes/s; {late.words}{more}", late=late)
         one = told.shown(storm, view(1))
-        return one.level, one.headline
+        return one.level, one.headline, *one.evidence
 
-    assert shown(0.03) == ("ok", "web (7) waits 4 % of the time (20 % before); make starts 900 sh processes/s")
+    assert shown(0.03) == ("ok", "web (7) waits 4 % of the time (20 % before)", "make starts 900 sh processes/s")
     assert shown(0.2)[0] == shown(0.03, "; also, S is throttled")[0] == "alarm"
 
 
@@ -281,7 +282,8 @@ def test_what_runs_most_may_stay_once_that_is_no_alarm() -> None:
     alone = Verdict("notice", "saturated", "More work than 2 CPUs can do: 2 tasks wait on average")
     one = told.shown(alone, view(1))
     assert (one.level, one.may_stay) == ("ok", True)
-    assert one.headline == "web (7) no longer waits; more work than 2 CPUs can do: 2 tasks wait on average"
+    assert one.headline == "web (7) no longer waits"
+    assert one.evidence == ("more work than 2 CPUs can do: 2 tasks wait on average",)
     assert told.shown(replace(alone, late=Late(8)), view(2)).level == "notice"
 
 
