@@ -88,9 +88,8 @@ CAUSED_STEP_NS = NS_PER_MS // 10
 CAUSED_OF = 10
 """Of so many intervals the longest wait that we caused is told, or of the window if that is longer."""
 
-MOST_UNCERTAIN = 3
 LITTLE_CAUSED_NS = 2 * NS_PER_MS
-"""An upper bound that is above this and so many times what is certain tells about the host and not about us."""
+"""An upper bound that is above this tells about the host and not about us."""
 
 
 class HeaderPane(Canvas, can_focus=False):
@@ -291,9 +290,11 @@ def _own_cost(view: View, level: int) -> list[Span]:
 def _caused(view: View, *, short: bool) -> list[Span]:
     """For how long it delayed others: at most; or at least, where so little is known that the bound says nothing.
 
-    Of the last seconds as well: each second has another number, and now and then the other sign.
+    Of the last seconds as well, without those of our start: each second has another number, and now and then the other
+    sign.
     """
-    overheads = [frame.overhead for frame in (view.frame, *view.series[-CAUSED_OF:])]
+    lately = [frame for frame in view.series[-CAUSED_OF:] if frame.end_ns - view.series[0].end_ns >= STARTING_NS]
+    overheads = [frame.overhead for frame in (view.frame, *lately)]
     known = [one for one in overheads if one.longest_caused_wait_ns is not None]
     if not known:
         return []
@@ -302,7 +303,7 @@ def _caused(view: View, *, short: bool) -> list[Span]:
         (one.certain_caused_wait_ns for one in known if one.certain_caused_wait_ns is not None), default=None
     )
     words = " others " if short else " · delayed others "
-    if certain_ns is not None and most_ns > max(MOST_UNCERTAIN * certain_ns, LITTLE_CAUSED_NS):
+    if certain_ns is not None and most_ns > LITTLE_CAUSED_NS:
         if not certain_ns:
             return [(f"{words.rstrip()}: ", "dim"), ("none seen", "text")]
         seen_ns = certain_ns // CAUSED_STEP_NS * CAUSED_STEP_NS or certain_ns

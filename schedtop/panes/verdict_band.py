@@ -33,9 +33,9 @@ COMMAND_STYLES = {"notice-band": "notice-command", "alarm": "alarm-command"}
 
 _SHORTER = (
     # Who waits is worth more than of what these are shares.
-    (re.compile(r" of busy time(?=;|$)"), " of CPU"),
+    (re.compile(r" of CPU time(?=;|$)"), " of CPU"),
     (re.compile(r"(?<= %) of the time$"), ""),
-    (re.compile(r"(?<=[\dk]) \S+ (?:processes|tasks|threads)/s(?=\W)"), " tasks/s"),
+    (re.compile(r" (?:processes|tasks|threads)/s \([^()]*\)"), " tasks/s"),
 )
 """What a headline is without that is too long for two lines, the first ones first."""
 

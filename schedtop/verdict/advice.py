@@ -52,8 +52,8 @@ def widen_words(f: Facts, moved: Part) -> tuple[str, str]:
     """What to do about the affinity of a task, and the command in it: for all of its process where all are alike."""
     cpus, tgid = cpus_text(f.frame.cpus.ids), _pinned_alike(f, moved)
     if tgid:
-        return typed(f"Widen the affinity of all threads of {moved.name}", f"taskset -acp {cpus} {tgid}")
-    return typed("Widen the affinity", f"taskset -cp {cpus} {moved.tid}")
+        return typed(f"Let all threads of {moved.name} run elsewhere, too", f"taskset -acp {cpus} {tgid}")
+    return typed(f"Let {moved.name} run elsewhere, too", f"taskset -cp {cpus} {moved.tid}")
 
 
 def _pinned_alike(f: Facts, moved: Part) -> int:

@@ -51,7 +51,7 @@ class ShortLived:
     @property
     def takes(self) -> str:
         """What starts them, or what they are, and how much of the CPUs they take."""
-        share = f"{percent(self.named_share)} of busy time"
+        share = f"{percent(self.named_share)} of CPU time"
         return f"{self.starts}: {share}" if self.starts else f"{self.words} take {share}"
 
 
@@ -68,12 +68,11 @@ def notable_short_lived(view: View) -> ShortLived | None:
     share = min(1.0, run_ns / busy_ns) if busy_ns else 0.0
     if share < NOTABLE_SHARE or run_ns < LEAST_WORK * frame.interval_ns * len(frame.cpus.ids):
         return None
-    named, name, names = _named(rows)
+    named, names = _named(rows)
     count = int(named["count"].sum())
     if (rate(count, frame.interval_ns) or 0.0) < LEAST_RATE:
         return None
-    kinds = f"{name} {_kind(named)}".lstrip() + "/s" + (f" ({names})" if names else "")
-    what = f"{spoken_rate(count, frame.interval_ns)} {kinds}"
+    what = f"{spoken_rate(count, frame.interval_ns)} {_kind(named)}/s ({names})"
     parents = by_parent(named)
     whole_starter = _whole_starter(parents)
     words = f"{what} by {whole_starter}" if whole_starter else f"{what}{_by_parents(parents)}"
@@ -106,19 +105,19 @@ def _short(rows: Rows) -> Rows:
     return rows_where(rows, np.array([name not in names for name in own], bool))
 
 
-def _named(rows: Rows) -> tuple[Rows, str, str]:
-    """The command that is most of it, else what one parent started if that is most of it, else all; and the name of one
-    command, or words for several."""
+def _named(rows: Rows) -> tuple[Rows, str]:
+    """The command that is most of it, else what one parent started if that is most of it, else all; and its name, or
+    theirs."""
     commands, whole = by_command(rows), int(rows["run_ns"].sum())
     top = commands[int(np.argmax(commands["run_ns"]))]
     if top["run_ns"] >= MAIN_SHARE * whole:
         own = rows_where(rows, (rows["comm"] == top["comm"]) & (rows["is_thread"] == top["is_thread"]))
-        return own, command_name(top), ""
+        return own, command_name(top)
     starter = by_parent(rows)[0]
     own = rows_where(rows, rows["parent"] == starter.comm)
     if starter.comm and int(own["run_ns"].sum()) >= MAIN_SHARE * whole:
-        return own, "", _commands(own)
-    return rows, "", f"{counted(len(commands), 'command')}, most often {command_name(commands[0])}"
+        return own, _commands(own)
+    return rows, f"{counted(len(commands), 'command')}, most often {command_name(commands[0])}"
 
 
 def _kind(rows: Rows) -> str:

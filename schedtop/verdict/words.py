@@ -93,7 +93,7 @@ def context_words(f: Facts, *said: str) -> tuple[str, ...]:
     if "quotas" not in said and (quota := quota_context(f)):
         parts.append(quota)
     if "short-lived" not in said and (found := f.short_lived):
-        parts.append(f"short-lived: {found.words} took {percent(found.named_share)} of the busy time")
+        parts.append(f"short-lived: {found.words} took {percent(found.named_share)} of the CPU time")
     parts += _behind_words(f)
     if f.slow.left_out:
         parts.append(f"not counted: the waits of {counted(f.slow.left_out, 'task')} of lower priority (nice)")
@@ -133,7 +133,7 @@ def hidden_words(f: Facts, victims: Sequence[Part], *, crowd: bool = True) -> tu
     waits = np.isin(tasks["tid"], [victim.tid for victim in victims])
     for victim in victims[: FEW_VICTIMS + 1]:
         own = rows_where(tasks, tasks["tid"] == victim.tid)
-        tgid = int(own["tgid"][0]) if len(own) else 0
+        tgid = int(own["tgid"][0]) if len(own) and own["process"][0] != OWN_COMM else 0
         others = int(np.count_nonzero((tasks["tgid"] == tgid) & ~waits)) if tgid else 0
         if others:
             threads = f"{counted(others, 'other thread')} of {text(own['process'][0]) or victim.name} ({tgid})"

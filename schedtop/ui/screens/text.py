@@ -41,6 +41,13 @@ class TextBox(Canvas):
         self._found = 0
         self._text: tuple[int, list[Spans]] = (-1, [])
 
+    def replace(self, title: str, text: Text, keys: str) -> None:
+        """Shows another text, from the same line on."""
+        self.border_title = Content(title)
+        self._make, self._keys, self._text = text, keys, (-1, [])
+        self.refresh(layout=True)
+        self.draw()
+
     def lines_for(self, width: int) -> list[Spans]:
         """All lines at a width."""
         if self._text[0] != width:
@@ -75,8 +82,6 @@ class TextBox(Canvas):
         self.border_subtitle = f"more below · {self._keys}" if self.top + height < len(lines) else self._keys
 
 
-KEYS_TOLD = "↑ ↓ scroll · Esc closes"
-
 PARTS = {"search": Search, "action_list": ActionList}
 
 KEYS: Sequence[BindingType] = (
@@ -84,6 +89,10 @@ KEYS: Sequence[BindingType] = (
     Binding("y", "copy", "Copy", id="copy", tooltip="Copies the command in the text"),
     Binding("q,f10,v,i,enter", "close", "Close", id="close", tooltip="Closes the text"),
 )
+
+
+def _keys_told(command: str) -> str:
+    return f"{'y copies · ' if command else ''}↑ ↓ scroll · Esc closes"
 
 
 @made_of(PARTS)
@@ -101,9 +110,14 @@ class TextScreen(ModalScreen[None]):
         super().__init__()
         self.search = Search(self)
         self.action_list = ActionList(self, self.search.target)
-        self._content = TextBox(title, text, f"y copies · {KEYS_TOLD}" if command else KEYS_TOLD)
+        self._content = TextBox(title, text, _keys_told(command))
         self._content.styles.margin = (free_rows, 0, 0, 0)
         self._command = command
+
+    def replace(self, title: str, text: Text, *, command: str = "") -> None:
+        """Shows another text in place of this one."""
+        self._command = command
+        self._content.replace(title, text, _keys_told(command))
 
     def compose(self) -> ComposeResult:
         yield self._content

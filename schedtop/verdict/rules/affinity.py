@@ -7,22 +7,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from schedtop.base.units import format_ns
-from schedtop.model.rows import Rows, kept_rows
+from schedtop.model.rows import Rows, kept_rows, rows_where
 from schedtop.model.waits import Distance, Explanation
 from schedtop.verdict.advice import move_words, typed, widen_words
 from schedtop.verdict.facts import Facts
-from schedtop.verdict.limits import FEW_VICTIMS, MAIN_SHARE
+from schedtop.verdict.limits import FEW_VICTIMS, MAIN_SHARE, SLEEPER, WAITS_SHARE
 from schedtop.verdict.neighbour import Competition, left_together, neighbour_of
 from schedtop.verdict.parts import (
     Part,
     among_share,
+    are_alike,
     main_victims,
     on_worst_cpu,
     rival_of,
     steadiest,
     victims_of,
 )
-from schedtop.verdict.phrases import verb
+from schedtop.verdict.phrases import of_one_name, percent, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
     are_pinned,
@@ -55,14 +56,9 @@ def pinned(f: Facts) -> Finding | None:
     to_one = bool((rows["allowed_cpus"] == 1).all())
     # One that waits as much in short turns is no victim of slow waits in this second, and was in the last one.
     moved = moved_of(f, victims, (to_one and pinned_to(f, cpu)) or waiting)
-    headline = f"CPU {cpu}: {are_pinned(victims, moved)} to {'it' if to_one else 'some CPUs'}"
-    if len(victims) > 1 and among_share(rows, victims) >= MAIN_SHARE:
-        headline += " and compete"
-    p99 = f.frame.latency.histogram(None, cpu).percentile_ns(0.99) if cpu < f.frame.latency.cpus else None
-    if f.names_tasks:  # the percentile would be that of other tasks
-        headline += f" ({up_to_words(rows)})"
-    elif p99 is not None:
-        headline += f" (p99 {format_ns(p99)})"
+    headline = (
+        f"CPU {cpu}: {_late_beside_hogs(f, victims, moved) or _pinned_words(f, cpu, rows, victims, moved, to_one)}"
+    )
     f.breathe()
     hidden = hidden_words(f, victims, crowd=len(victims) > FEW_VICTIMS)
     evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *blocker_words(rows), *context_words(f))
@@ -72,6 +68,33 @@ def pinned(f: Facts) -> Finding | None:
         them = Competition(cpu, victims, f"({up_to_words(rows)})")
         return left_together(them, there, moved, command, evidence, hidden)
     return Finding(headline, evidence, action, command, alternatives=hidden, victim=moved.tid)
+
+
+def _late_beside_hogs(f: Facts, victims: Sequence[Part], moved: Part) -> str:
+    """How much the one that is to be moved waits, if it sleeps now and then and the others are hogs; else empty.
+
+    Most slow waits are those of the hogs for each other then.
+    """
+    hogs = [victim for victim in victims if victim.tid != moved.tid]
+    if not hogs or not are_alike(hogs) or hogs[0].comm == moved.comm:
+        return ""
+    own = rows_where(f.frame.tasks, f.frame.tasks["tid"] == moved.tid)
+    ran, waited = (int(own[name].sum()) / max(1, f.frame.interval_ns) for name in ("run_ns", "run_delay_ns"))
+    if waited < WAITS_SHARE or ran + waited > SLEEPER:
+        return ""
+    beside = hogs[0].words if len(hogs) == 1 else of_one_name(hogs[0].name, len(hogs))
+    return f"{moved.words} waits {percent(waited)} of the time, pinned to it with {beside}"
+
+
+def _pinned_words(f: Facts, cpu: int, rows: Rows, victims: Sequence[Part], moved: Part, to_one: bool) -> str:
+    """Who is pinned there, and how long the waits are."""
+    words = f"{are_pinned(victims, moved)} to {'it' if to_one else 'some CPUs'}"
+    if len(victims) > 1 and among_share(rows, victims) >= MAIN_SHARE:
+        words += " and compete"
+    p99 = f.frame.latency.histogram(None, cpu).percentile_ns(0.99) if cpu < f.frame.latency.cpus else None
+    if f.names_tasks:  # the percentile would be that of other tasks
+        return f"{words} ({up_to_words(rows)})"
+    return words if p99 is None else f"{words} (p99 {format_ns(p99)})"
 
 
 def _behind(f: Facts, cpu: int, rows: Rows, victims: Sequence[Part], waiting: Sequence[Part], rival: Part) -> Finding:

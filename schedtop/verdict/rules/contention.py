@@ -156,7 +156,7 @@ def _biggest(f: Facts) -> _Biggest:
     share = biggest.run_ns / max(1.0, sum(f.busy.values()) * f.frame.interval_ns)
     late = None if f.chosen else late_beside(f, biggest.tasks["tid"])
     if found and found.starter and found.named_share > share:
-        evidence = f"biggest: {found.words} took {percent(found.named_share)} of the busy time"
+        evidence = f"biggest: {found.words} took {percent(found.named_share)} of the CPU time"
         action = fewer_processes(f, found.starter.comm, found.starter.tgid)
         return _Biggest(found.words, found.named_share, (evidence,), action, ("short-lived",), late=late, verb="take")
     action = let_biggest_wait(f, biggest)

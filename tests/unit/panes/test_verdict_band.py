@@ -11,7 +11,7 @@ from schedtop.verdict.verdict import Verdict
 from schedtop.widgets.strips import spans_width
 
 QUOTA = "/orders is throttled by its quota in 100 % of its periods, up to 79.4 ms"
-STORM = "bash deploy.sh starts 1,370 true processes/s: 60 % of busy time; web (29853) waits 18 % of the time"
+STORM = "bash deploy.sh starts 1,370 processes/s (true): 60 % of CPU time; web (29853) waits 18 % of the time"
 FULL = "crunch uses 88 % of 2 CPUs; api (15582) waits 22 % of the time, behind crunch (15580), for its time slices"
 
 
@@ -43,7 +43,7 @@ FULL = "crunch uses 88 % of 2 CPUs; api (15582) waits 22 % of the time, behind c
             "Lower the priority of their session (autogroup)",
             "for p in 29850 29851; do echo 19 > /proc/$p/autogroup; done",
             [
-                " !! ALARM  bash deploy.sh starts 1,370 true processes/s: 60 % of busy time;",
+                " !! ALARM  bash deploy.sh starts 1,370 processes/s (true): 60 % of CPU time;",
                 " web (29853) waits 18 % of the time   → Lower the priority of their session:",
                 " for p in 29850 29851; do echo 19 > /proc/$p/autogroup; done            v why",
             ],

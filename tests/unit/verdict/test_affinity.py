@@ -45,7 +45,7 @@ def test_pinned_tasks_that_take_turns() -> None:
     assert verdict.headline == (
         "CPU 1: app (101) and app (102) are pinned to it and compete (p99 8.00 ms); CPU 0 is 94 % idle"
     )
-    assert verdict.action == "Widen the affinity: taskset -cp 0-1 101"
+    assert verdict.action == "Let app run elsewhere, too: taskset -cp 0-1 101"
     assert verdict.evidence[-1] == "app ×2 had the CPU for 100 % of these waits"
     assert judged(frame(pinned(70))).level == "alarm"
 
@@ -162,7 +162,7 @@ def test_pinned_tasks_that_another_one_blocks_do_not_take_turns() -> None:
     assert "CPU 1: app (101) is pinned to it (p99" in judged(frame(alone)).headline
     many = judged(frame(waits(50, "idle-cpu", "pinned", tid=np.arange(50) + 1, allowed_cpus=2)))
     assert "50 tasks (mainly app (1)) are pinned to some CPUs" in many.headline
-    assert many.action == "Widen the affinity: taskset -cp 0-1 1"
+    assert many.action == "Let app run elsewhere, too: taskset -cp 0-1 1"
 
 
 def test_pinned_behind_one_that_is_not() -> None:
@@ -174,7 +174,7 @@ def test_pinned_behind_one_that_is_not() -> None:
     assert verdict.headline == (
         "CPU 1: app (101) is pinned behind cc1 (55) for 100 % of its waits, up to 8.00 ms; CPU 0 is 94 % idle"
     )
-    assert verdict.action == "Widen the affinity: taskset -cp 0-1 101"
+    assert verdict.action == "Let app run elsewhere, too: taskset -cp 0-1 101"
     assert not any("had the CPU" in part for part in verdict.evidence)
     assert "app (101) and app (102) are pinned behind cc1 (55) for 61 % of their" in (behind(0.61).headline)
     assert "pinned to it" in behind(0.59).headline
@@ -196,9 +196,9 @@ def test_a_bystander_is_not_named_among_the_pinned() -> None:
 def test_the_cpus_of_the_command_are_those_online() -> None:
     made = frame(pinned(), busy=(0.06, 0.98, *[0.5] * 10))
     made.cpus.online[[4, 5, 6, 7]] = False
-    assert judged(made).action == "Widen the affinity: taskset -cp 0-3,8-11 101"
+    assert judged(made).action == "Let app run elsewhere, too: taskset -cp 0-3,8-11 101"
     made.cpus.online[[0, 2, 3, 9, 10, 11]] = False
-    assert judged(made).action == "Widen the affinity: taskset -cp 1,8 101"
+    assert judged(made).action == "Let app run elsewhere, too: taskset -cp 1,8 101"
 
 
 def test_verdict_counts_only_waits_of_the_main_cause() -> None:
@@ -274,7 +274,7 @@ def test_all_threads_of_a_pinned_service_are_moved_at_once() -> None:
 
     whole = found()
     assert whole.command == "taskset -acp 0-1 6"
-    assert whole.action == "Widen the affinity of all threads of api: taskset -acp 0-1 6"
+    assert whole.action == "Let all threads of api run elsewhere, too: taskset -acp 0-1 6"
     # A thread on a CPU of its own is there on purpose.
     assert found(others_cpu=0).command == "taskset -cp 0-1 7"
     assert found(allowed=2).command == "taskset -cp 0-1 7"
@@ -326,4 +326,4 @@ def test_a_hog_is_not_sent_to_a_cpu_that_a_service_half_uses() -> None:
         found(500, 0.5, filtered="app"),
     )
     for verdict in (roomy, nobody, light, asked):
-        assert (verdict.level, verdict.action) == ("alarm", "Widen the affinity: taskset -cp 0-1 101")
+        assert (verdict.level, verdict.action) == ("alarm", "Let app run elsewhere, too: taskset -cp 0-1 101")

@@ -189,13 +189,13 @@ def test_the_biggest_may_be_what_a_script_starts_again_and_again() -> None:
     storm, hog = verdict(500 * MS), verdict(900 * MS)
     assert (storm.rule, storm.command) == ("saturated", "renice -n 10 -p 12")
     assert storm.headline.startswith(
-        "More work than 2 CPUs can do, 33 % of it is 650 sh processes/s by make (12): 2 tasks wait"
+        "More work than 2 CPUs can do, 33 % of it is 650 processes/s (sh) by make (12): 2 tasks wait"
     )
-    assert storm.evidence[0] == "biggest: 650 sh processes/s by make (12) took 33 % of the busy time"
+    assert storm.evidence[0] == "biggest: 650 processes/s (sh) by make (12) took 33 % of the CPU time"
     assert storm.action.startswith("Start fewer processes")
     assert not [words for words in storm.evidence[1:] if words.startswith("short-lived")], "said already"
     assert (hog.rule, hog.evidence[0]) == ("saturated", "biggest: ffmpeg (900) ran 900 ms")
-    assert hog.headline.endswith(" wait on average, up to 8.00 ms; 33 % is 650 sh processes/s by make (12)")
+    assert hog.headline.endswith(" wait on average, up to 8.00 ms; 33 % is 650 processes/s (sh) by make (12)")
     assert not [words for words in hog.evidence if words.startswith("short-lived")], "said already"
 
 

@@ -20,7 +20,7 @@ def test_fork_storm_is_named_with_its_rate_and_parent() -> None:
     storm = short_lived(1200, MS)
     verdict = judged(frame(blocked(waits(), (0, b"app", 1.0)), busy=(1.0, 1.0), short_lived=storm))
     assert (verdict.rule, verdict.level) == ("forks", "notice")
-    assert verdict.headline == "make (12) starts 1,200 sh processes/s: 60 % of busy time"
+    assert verdict.headline == "make (12) starts 1,200 processes/s (sh): 60 % of CPU time"
     assert verdict.evidence[0] == "all short-lived tasks: ×1,200/s, each ran 1.00 ms and waited 1.00 ms"
     # Without slow waits it is worth a notice, unless there is another reason for waits to come.
     assert judged(frame(busy=(0.5, 0.5), short_lived=short_lived(500, MS))).rule == "forks"
@@ -38,7 +38,7 @@ def test_fork_storm_leads_where_the_slow_waits_have_no_main_cause() -> None:
         assert (verdict.rule, verdict.level) == ("forks", "notice")
     pinned_too = np.concatenate((queued, pinned(30, wait_ns=6 * MS)))
     verdict = judged(frame(pinned_too, busy=(0.9, 0.9), short_lived=storm))
-    assert verdict.headline.startswith("make (12) starts 1,200 sh processes/s: 67 %")
+    assert verdict.headline.startswith("make (12) starts 1,200 processes/s (sh): 67 %")
     assert "of the slow waits: others on the CPU 52 %, affinity beside an idle CPU 48 %" in verdict.evidence
     more_pinned = np.concatenate((queued, pinned(36, wait_ns=6 * MS)))
     assert judged(frame(more_pinned, busy=(0.9, 0.9), short_lived=storm)).rule == "mixed"
@@ -60,14 +60,14 @@ def test_few_forks_are_no_storm(storm: Rows, busy: tuple[float, ...]) -> None:
 def test_short_lived_tasks_are_mentioned_beside_another_cause() -> None:
     verdict = judged(frame(pinned(), busy=(0.06, 0.98), short_lived=short_lived(400, MS)))
     assert verdict.rule == "pinned"
-    assert "short-lived: 400 sh processes/s by make (12) took 38 % of the busy time" in verdict.evidence
+    assert "short-lived: 400 processes/s (sh) by make (12) took 38 % of the CPU time" in verdict.evidence
 
 
 def test_a_storm_of_many_commands_is_named_by_its_parent_and_says_that_it_fails() -> None:
     many = np.concatenate([short_lived(50, MS, f"job{number}".encode(), b"cron", 0) for number in range(20)])
     many["exit_code"] = 1 << 8
     verdict = judged(frame(busy=(0.9, 0.9), short_lived=many))
-    assert verdict.headline == "cron starts 1,000 processes/s (20 commands): 56 % of busy time"
+    assert verdict.headline == "cron starts 1,000 processes/s (20 commands): 56 % of CPU time"
     assert "most of them do not end well: 1000 exit 1" in verdict.evidence
     many["parent"] = [f"p{number}".encode() for number in range(20)]
     assert judged(frame(busy=(0.9, 0.9), short_lived=many)).headline.startswith(
@@ -78,10 +78,10 @@ def test_a_storm_of_many_commands_is_named_by_its_parent_and_says_that_it_fails(
 @pytest.mark.parametrize(
     ("counts", "words"),
     [
-        ((809, 460), "1,269 true processes/s mostly by sh (64 %) take "),
-        ((1250, 19), "sh (12) starts 1,269 true processes/s: "),
-        ((400, 390, 379), "1,169 true processes/s by sh, bash, make take "),
-        ((300, 290, 280, 270), "1,140 true processes/s by 4 parents take "),
+        ((809, 460), "1,269 processes/s (true) mostly by sh (64 %) take "),
+        ((1250, 19), "sh (12) starts 1,269 processes/s (true): "),
+        ((400, 390, 379), "1,169 processes/s (true) by sh, bash, make take "),
+        ((300, 290, 280, 270), "1,140 processes/s (true) by 4 parents take "),
     ],
 )
 def test_a_storm_of_several_parents_is_not_put_down_to_one(counts: tuple[int, ...], words: str) -> None:
@@ -90,7 +90,7 @@ def test_a_storm_of_several_parents_is_not_put_down_to_one(counts: tuple[int, ..
     verdict = judged(frame(busy=(0.9, 0.9), short_lived=np.concatenate((storm, short_lived(76, MS, b"cat")))))
     assert verdict.headline.startswith(words)
     # The headline is of these alone, the evidence of all, and says so.
-    assert verdict.headline.endswith(f" {round(sum(counts) / 18)} % of busy time")
+    assert verdict.headline.endswith(f" {round(sum(counts) / 18)} % of CPU time")
     assert verdict.evidence[0].startswith(f"all short-lived tasks: ×{sum(counts) + 76:,}/s, ")
 
 
@@ -103,7 +103,7 @@ def test_process_per_second_is_no_storm_beside_other_load() -> None:
     # Nor do they hide one.
     storm = np.concatenate([python, short_lived(800, MS, b"sed")])
     assert judged(frame(busy=(0.9, 0.9), short_lived=storm)).headline.startswith(
-        "make (12) starts 800 sed processes/s: 44 %"
+        "make (12) starts 800 processes/s (sed): 44 %"
     )
 
 
@@ -131,7 +131,7 @@ def test_a_storm_names_its_commands_and_who_waits_meanwhile() -> None:
     web = tasks(tid=40, comm=b"web", run_delay_ns=120 * MS)
     others = [tasks(tid=41, comm=b"w", run_delay_ns=300 * MS), tasks(tid=42, comm=b"app", run_delay_ns=19 * MS)]
     verdict = judged(frame(busy=(0.6, 0.6), short_lived=three, tasks=np.concatenate((web, *others))))
-    storm = "make (12) starts 1,300 processes/s (cat, date, w): 54 % of busy time"
+    storm = "make (12) starts 1,300 processes/s (cat, date, w): 54 % of CPU time"
     assert verdict.headline == f"{storm}; web (40) waits 12 % of the time"
     assert verdict.late == Late(40, "web (40) waits 12 % of the time")
     alone = judged(frame(busy=(0.6, 0.6), short_lived=three, tasks=others[1]))
@@ -153,7 +153,7 @@ def test_a_filtered_task_is_told_to_wait_behind_a_storm_where_it_does() -> None:
     pairs["blocked_ns"] = np.array([40, 40, 40, 100]) * MS
     made = frame(busy=(0.7, 0.7), short_lived=three, tasks=both, pairs=pairs)
     verdict = judged(made, "comm:web")
-    storm = "make (12) starts 1,800 processes/s (cat, date, w): 64 % of busy time"
+    storm = "make (12) starts 1,800 processes/s (cat, date, w): 64 % of CPU time"
     assert (verdict.rule, verdict.headline) == ("forks", f"web (40) waits 12 % of the time; {storm}")
     assert verdict.command == "renice -n 10 -p 12"
     pairs["blocked_ns"][2] = 60 * MS  # three fifths of it are behind the storm no more

@@ -27,7 +27,11 @@ def test_short_turns_on_one_cpu_are_no_good_news() -> None:
     pairs["victim_comm"], pairs["other_comm"] = b"stress", b"stress"
     made = frame(short=250, short_ns=4 * MS, tasks=two_hogs(allowed_cpus=1), pairs=pairs)
     verdict = judged(made)
-    assert (verdict.level, verdict.rule, verdict.action) == ("notice", "turns", "Widen the affinity: taskset -cp 0-1 7")
+    assert (verdict.level, verdict.rule, verdict.action) == (
+        "notice",
+        "turns",
+        "Let stress run elsewhere, too: taskset -cp 0-1 7",
+    )
     assert verdict.headline.startswith("CPU 1: stress (7) and stress (8) are pinned to it and compete (p99 ")
     assert verdict.headline.endswith("CPU 0 is 94 % idle")
     assert "stress (8) had the CPU for 499 ms of it while stress (7) waited" in verdict.evidence

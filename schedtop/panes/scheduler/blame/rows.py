@@ -165,7 +165,7 @@ def _not_blocked(view: View) -> tuple[Part, ...]:
         Part(f"under {SHORT_NS // 1000} µs", short),
         Part("the CPU was idle", what.idle_ns),
         Part(SHORT_TURNS, what.others_ns + what.unpaired_ns),
-        Part("longer ago than recorded", what.uncovered_ns),
+        Part("too long ago", what.uncovered_ns),
         Part("too many waits to look at", what.over_budget_ns),
     )
 

@@ -44,6 +44,10 @@ from schedtop.widgets.parts import keys_of, made_of
 from schedtop.widgets.strips import Span, Spans, spans_width, whole_parts
 
 MARGIN = 7
+
+COARSE = 2
+"""Rows of a power of ten; with no more, a label is far below what stands beside it."""
+
 PERCENTILES = (("━", "p50", 0.5), ("═", "p99", 0.99))
 """Their marks are different without any colour; the later one is drawn over the earlier one."""
 
@@ -317,7 +321,8 @@ def _labels(scale: LogScale, threshold_ns: int, highest: int) -> list[Span]:
     """What stands left of each row: the time at which it begins, for powers of ten, the threshold, and `highest`, the
     row of the longest waits.
 
-    A power of ten at which no row begins stands beside the row that it is in, without a tick.
+    A power of ten at which no row begins stands beside the row that it is in, without a tick. Where rows hold half a
+    power of ten and more, the label of the highest one says that its waits are longer: `>10 ms`.
     """
     labels: list[Span] = [(" " * (MARGIN - 1) + "│", "head")] * scale.rows
     begins_ns = 10 ** (scale.low + highest / scale.per_decade)
@@ -327,6 +332,10 @@ def _labels(scale: LogScale, threshold_ns: int, highest: int) -> list[Span]:
         labels[row] = (f"{_power_text(power):>{MARGIN - 1}}│", "head")
     for power, row in scale.decades():
         labels[row] = (f"{_power_text(power):>{MARGIN - 1}}┤", "head")
+    told = labels[highest][0]
+    if scale.per_decade <= COARSE and not told[:-1].isspace():
+        longer = f">{told[:-1].strip()}"
+        labels[highest] = (f"{longer:>{MARGIN - 1}}{told[-1]}"[:MARGIN], "head")
     if threshold_ns:
         text = format_round_ns(threshold_ns)
         text = text if len(text) < MARGIN else format_brief_ns(threshold_ns)

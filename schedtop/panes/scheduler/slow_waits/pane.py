@@ -22,6 +22,9 @@ from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans, steady
 
+SEEN = 4
+"""What is in so many first lines need not come before them."""
+
 
 class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
     """Single waits over the threshold, slowest or newest first."""
@@ -121,7 +124,7 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
         if not self._victim or view.settings.slow_wait_sort != "wait_ns":
             return rows
         place = next(iter(np.flatnonzero(rows["tid"] == self._victim).tolist()), 0)
-        if not place:
+        if place < SEEN:
             return rows
         self._first = steady(text(rows["comm"][place]))
         return np.concatenate((rows[place : place + 1], np.delete(rows, place)))

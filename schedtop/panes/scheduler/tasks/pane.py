@@ -24,7 +24,10 @@ QUIET_NS = 30 * NS_PER_S
 """A column is left out if it has told nothing for so long."""
 
 MOST_FIRST, HELD_MOST = 2, 0.25
-"""So many tasks come behind the one that the verdict is about: those that had the CPU for this part of its waits."""
+"""So many tasks come behind the one that the verdict is about: those that had its CPU for this part of its waiting."""
+
+SEEN = 4
+"""What is in so many first lines need not come before them."""
 
 LITTLE = 0.02
 """Of a task that runs and waits for less of the time neither class nor process matters."""
@@ -138,10 +141,11 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
         pairs = rows_where(view.frame.pairs, view.frame.pairs["victim_tid"] == self._victim)
         held_ns = pairs["blocked_ns"]
         by_time = np.argsort(-held_ns, kind="stable")[:MOST_FIRST]
-        held = pairs["other_tid"][by_time][held_ns[by_time] >= max(1, HELD_MOST * held_ns.sum())]
+        waited_ns = rows["run_delay_ns"][rows["tid"] == self._victim].sum()
+        held = pairs["other_tid"][by_time][held_ns[by_time] >= max(1, HELD_MOST * waited_ns)]
         named = [self._victim, *held.tolist()]
         places = [place for tid in named for place in np.flatnonzero(rows["tid"] == tid)[:1].tolist()]
-        if not places or rows["tid"][places[0]] != self._victim or sorted(places) == [*range(len(places))]:
+        if not places or rows["tid"][places[0]] != self._victim or max(places) < SEEN:
             return rows
         self._first = steady(text(rows["comm"][places[0]]))
         return np.concatenate((rows[places], np.delete(rows, places)))

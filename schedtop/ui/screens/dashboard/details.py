@@ -27,6 +27,7 @@ from schedtop.ui.screens.dashboard.shown import Shown
 from schedtop.ui.screens.dashboard.verdict_text import verdict_lines, verdict_title
 from schedtop.ui.screens.path.opener import PathOpener
 from schedtop.ui.screens.text import TextScreen
+from schedtop.verdict.verdict import Verdict
 
 
 class Details:
@@ -71,6 +72,8 @@ class Details:
         self._export_dir = export_dir
         self._own_pid = own_pid
         self._paths = PathOpener(screen, shown, on_demand)
+        self._text: TextScreen | None = None
+        self._told: Verdict | None = None
 
     def action_help(self) -> None:
         """The help, beginning with the pane that has the focus."""
@@ -89,7 +92,21 @@ class Details:
             # What the first lines say next is what one waits for here.
             rows = self._screen.query_one(HeaderPane).outer_size.height
             title, command = verdict_title(verdict), verdict.command
-            self._screen.app.push_screen(TextScreen(title, lines, command=command, free_rows=rows))
+            self._told, self._text = verdict, TextScreen(title, lines, command=command, free_rows=rows)
+            self._screen.app.push_screen(self._text)
+
+    def follow_verdict(self) -> None:
+        """Shows the verdict that holds now, if its text is open and tells of another one.
+
+        Its numbers stay as they are: they would change while one reads.
+        """
+        verdict, view, text = self._shown.verdict, self._shown.view, self._text
+        if text is None or text is not self._screen.app.screen or verdict is None or view is None:
+            return
+        if _what(verdict) != _what(self._told):
+            self._told = verdict
+            lines = partial(verdict_lines, verdict, end_ns=view.end_time_ns)
+            text.replace(verdict_title(verdict), lines, command=verdict.command)
 
     def action_copy(self) -> None:
         """Copies the command of the verdict."""
@@ -140,3 +157,8 @@ class Details:
     def open_path(self, subject: PathSubject) -> None:
         """Opens the path of a task or process."""
         self._paths.open(subject)
+
+
+def _what(verdict: Verdict | None) -> tuple[str, ...]:
+    """What a verdict is about, and what a command has helped."""
+    return () if verdict is None else (verdict.level, verdict.rule, verdict.command, verdict.live.relieved)

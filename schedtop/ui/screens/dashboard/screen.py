@@ -268,6 +268,7 @@ class Dashboard(Screen[None]):
             verdict=self.shown.verdict,
             recording=self.recorder.words,
         )
+        self.details.follow_verdict()
         app: Any = self.app
         if app.screen.is_modal and app.is_painting:
             app.screen.refresh(header.region)

@@ -26,6 +26,8 @@ CALM = "calm"
 
 LITTLE_LEFT = "Little is left:"
 
+NOBODY_ELSE = "No other task waits much"
+
 BY_SLOW_WAITS = (
     *("blocker", "mixed", "queueing", "wakeups", "lower-weight", "behind-rt", "pinned", "not-balanced"),
     "stolen",
@@ -91,8 +93,14 @@ class Told:
     def frozen(self, verdict: Verdict, view: View) -> Verdict:
         """What to show where the time stands still: what was told of the moment when it was now, if that is known."""
         self._held.forget()
-        is_known = self._settings == view.settings.unselected
-        return self._moments.get(view.frame.end_ns, verdict) if is_known else verdict
+        if self._settings == view.settings.unselected and (told := self._moments.get(view.frame.end_ns)):
+            return told
+        is_left = self._is_left_alone(view.frame.end_ns) and verdict.level == "notice" and changes(verdict.command)
+        return _left(verdict) if is_left else verdict
+
+    def _is_left_alone(self, end_ns: int) -> bool:
+        """Whether a command has helped so short a while ago that no notice proposes to change more."""
+        return self._helped_ns is not None and 0 <= end_ns - self._helped_ns <= LEFT_ALONE_NS
 
     def _steadily(self, verdict: Verdict, end_ns: int) -> Verdict:
         """What may stay is told for some seconds more: it comes and goes with single waits."""
@@ -113,7 +121,7 @@ class Told:
         relieved = verdict.live.relieved
         if relieved:
             self._helped_ns = end_ns
-        if self._helped_ns is None or not 0 <= end_ns - self._helped_ns <= LEFT_ALONE_NS:
+        if not self._is_left_alone(end_ns):
             return verdict
         if relieved and verdict.headline == CHECKING:
             # It is known by now.
@@ -146,8 +154,10 @@ def _left(verdict: Verdict) -> Verdict:
 
 
 def _as_it_is(verdict: Verdict) -> Verdict:
-    """What may stay as it is."""
-    return replace(_left(verdict) if verdict.command else verdict, level="ok", may_stay=True)
+    """What may stay as it is: whose trouble it is not comes first."""
+    headline = f"{NOBODY_ELSE}; {_clause(verdict.headline)}"
+    one = _left(verdict) if verdict.command else verdict
+    return replace(one, level="ok", headline=headline, may_stay=True)
 
 
 def _in_one_line(verdict: Verdict) -> Verdict:

@@ -33,6 +33,8 @@ from schedtop.ui.layout.arrangement import STRIP_MOST
 from schedtop.ui.layout.presets import INTERRUPTS, NOT_IN_STRIP, PRESETS
 from schedtop.ui.screens.dashboard.screen import Dashboard
 from schedtop.ui.screens.help.screen import HelpScreen
+from schedtop.ui.screens.text import TextScreen
+from schedtop.verdict.verdict import Verdict
 from tests.unit.panes.screen import assert_drawn_whole, assert_widths, lines, text
 from tests.unit.ui.drive import GivenSource, collected, state_line, to_pane, until
 
@@ -530,7 +532,7 @@ async def test_what_we_do_to_others_is_rounded_up_and_shortened(columns: int, wo
         (65_700_000, 20_000, "delayed others ≥ 20.0 µs"),
         (65_700_000, 0, "delayed others: none seen"),
         (1_900_000, 0, "delayed others ≤ 1.90 ms"),
-        (65_700_000, 30_000_000, "delayed others ≤ 65.7 ms"),
+        (65_700_000, 30_000_000, "delayed others ≥ 30.0 ms"),
         (1_900_000, 20_000, "delayed others ≤ 1.90 ms"),
         (65_700_000, None, "delayed others ≤ 65.7 ms"),
     ],
@@ -573,6 +575,34 @@ async def test_what_was_not_seen_is_named_where_there_is_room(columns: int, lost
     async with running((columns, 40), frames=0) as (pilot, source, _dashboard):
         source.put(replace(make_frame(source.scenario, source.made, np.random.default_rng(1)), loss=lost))
         await until(pilot, lambda: words in text(pilot.app))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_open_verdict_follows_what_a_command_has_changed(size: tuple[int, int]) -> None:
+    """The box said ALARM and what to type half a minute after it had been typed, and lay over the line that knew."""
+    async with running(size) as (pilot, _source, dashboard):
+
+        async def told(verdict: Verdict) -> str:
+            dashboard.shown.verdict = verdict
+            dashboard.show_header()
+            await pilot.pause()
+            return text(pilot.app)
+
+        evidence = tuple(f"evidence {number}" for number in range(30))
+        alarm = Verdict("alarm", "pinned", "web is pinned", evidence, "Move it: x 7", "x 7")
+        await told(alarm)
+        await until(pilot, lambda: "web is pinned" in lines(pilot.app)[0])
+        await pilot.press("v")
+        await until(pilot, lambda: isinstance(pilot.app.screen, TextScreen) and "┃" in text(pilot.app))
+        shown = lines(pilot.app)
+        assert "web is pinned" in shown[0] and "ALARM" in shown[0], "the first lines stay free"
+        assert any("more below · y copies" in line for line in shown)
+        same = await told(replace(alarm, headline="web is still pinned"))
+        assert "┃  web is pinned " in same, "its numbers do not change while one reads"
+        await told(Verdict("ok", "calm", "web no longer waits").beside(undo="To undo it: y 7"))
+        after = text(pilot.app).partition("┏")[2]
+        assert "✓ OK" in after and "web no longer waits" in after and "y 7" in after and "pinned" not in after
+        assert "y copies" not in after
 
 
 async def test_source_that_ends_leaves_the_screen() -> None:

@@ -266,7 +266,7 @@ def test_what_is_to_be_left_is_told_before_what_only_looks() -> None:
 
 def test_a_headline_does_not_end_with_a_name_of_which_nothing_is_told() -> None:
     """At 80 columns it ended with `; web …`."""
-    headline = "sh starts 1,204 processes/s (cat, date): 74 % of busy time; web (24559) waits 22 % of the time"
+    headline = "sh starts 1,204 processes/s (cat, date): 74 % of CPU time; web (24559) waits 22 % of the time"
     command = f"for p in {'12345 ' * 8}; do echo 19 > /proc/$p/autogroup; done"
     for width in range(30, 100):
         first = "".join(
@@ -307,7 +307,7 @@ def test_what_a_command_has_helped_comes_first_and_is_no_alarm() -> None:
 
 def test_beside_what_a_command_has_helped_the_end_of_the_alarm_is_not_told() -> None:
     """At 80 columns there was no room for both, and `now:` was cut off."""
-    ended, headline = "The alarm ended 6 s ago", "true ×1,700/s take 59 % of busy time"
+    ended, headline = "The alarm ended 6 s ago", "true ×1,700/s take 59 % of CPU time"
     whole = "web (7) waits 2 % of the time (16 % before)"
     told = Verdict("notice", "forks", headline, (), "See: x 8", "x 8").beside(ended=ended, relieved=whole)
     for width, relief in ((160, whole), (80, "web (7) waits 2 % (16 % before)"), (58, "web (7) waits 2 %")):

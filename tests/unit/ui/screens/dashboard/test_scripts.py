@@ -53,5 +53,5 @@ def test_the_headline_names_the_script_that_all_starters_run(
     for pid, script in ((7, "monitor.sh"), (8, "/opt/monitor.sh"), (9, "other.sh")):
         command_line(tmp_path, pid, "bash", script)
     monkeypatch.setattr(scripts, "script_of", lambda pid, of=scripts.script_of: of(pid, str(tmp_path)))
-    verdict = Verdict("alarm", "forks", f"true ×900/s by {by} take 60 % of busy time", (), command, command)
-    assert scripts.with_script(verdict).headline == f"true ×900/s by {told} take 60 % of busy time"
+    verdict = Verdict("alarm", "forks", f"true ×900/s by {by} take 60 % of CPU time", (), command, command)
+    assert scripts.with_script(verdict).headline == f"true ×900/s by {told} take 60 % of CPU time"

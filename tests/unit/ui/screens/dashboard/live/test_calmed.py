@@ -19,7 +19,7 @@ CURE, LOOK = "echo 19 > /proc/9/autogroup", "ps -o pid,ppid,args 9"
 
 
 def storm(command: str, rule: str = "forks") -> Verdict:
-    headline = "monitor.sh (9) starts 900 cat processes/s: 73 % of busy time; web (7) waits 21 % of the time"
+    headline = "monitor.sh (9) starts 900 processes/s (cat): 73 % of CPU time; web (7) waits 21 % of the time"
     return Verdict("alarm", rule, headline, (), f"Do: {command}", command, late=Late(7))
 
 
@@ -72,7 +72,7 @@ def test_others_that_wait_less_are_told_beside_it() -> None:
 
 def test_that_nobody_waits_in_the_second_of_the_command_is_no_other_task() -> None:
     calmed, frames, told = Calmed(), [], []
-    calm = "monitor.sh (9) starts 900 cat processes/s: 73 % of busy time; no other task waits"
+    calm = "monitor.sh (9) starts 900 processes/s (cat): 73 % of CPU time; no other task waits"
     for second, (command, delay_ms) in enumerate([*BEFORE[:5], (CURE, 0), *[(LOOK, 20)] * 4], 1):
         frames.append(
             replace(frame(tasks=tasks(tid=7, comm=b"web", run_delay_ns=delay_ms * MS)), end_ns=second * NS_PER_S)

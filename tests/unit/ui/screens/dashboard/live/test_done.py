@@ -235,11 +235,15 @@ def test_a_storm_that_keeps_nobody_waiting_any_more_may_stay() -> None:
 
     def shown(share: float, more: str = "") -> tuple[str, ...]:
         late = Late(7, f"web (7) waits {share:.0%} of the time", share)
-        storm = Verdict("alarm", "forks", f"make starts 900 sh processes/s; {late.words}{more}", late=late)
+        storm = Verdict("alarm", "forks", f"make starts 900 processes/s (sh); {late.words}{more}", late=late)
         one = told.shown(storm, view(1))
         return one.level, one.headline, *one.evidence
 
-    assert shown(0.03) == ("ok", "web (7) waits 4 % of the time (20 % before)", "make starts 900 sh processes/s")
+    assert shown(0.03) == (
+        "ok",
+        "web (7) waits 4 % of the time (20 % before)",
+        "no other task waits much; make starts 900 processes/s (sh)",
+    )
     assert shown(0.2)[0] == shown(0.03, "; also, S is throttled")[0] == "alarm"
 
 
@@ -283,7 +287,7 @@ def test_what_runs_most_may_stay_once_that_is_no_alarm() -> None:
     one = told.shown(alone, view(1))
     assert (one.level, one.may_stay) == ("ok", True)
     assert one.headline == "web (7) no longer waits"
-    assert one.evidence == ("more work than 2 CPUs can do: 2 tasks wait on average",)
+    assert one.evidence == ("no other task waits much; more work than 2 CPUs can do: 2 tasks wait on average",)
     assert told.shown(replace(alone, late=Late(8)), view(2)).level == "notice"
 
 
