@@ -49,7 +49,7 @@ SOME_ROOM = 0.3  # one that is idle for so much more than theirs has some of wha
 STEAL_NOTICE, STEAL_ALARM = 0.05, 0.10  # and the screen marks it so
 STOLEN_SHARE = 0.25  # from here on more CPU time from the host shortens slow waits on busy CPUs
 QUOTA_NOTICE = 0.1  # a group that runs out in fewer of its periods seldom notices
-LOOKED_BACK = 10  # intervals: for a wait that tells where tasks meet, and the task that has waited most
+LOOKED_BACK = 10  # intervals: for a wait that tells where tasks meet
 NOTABLE_SLICES = 2  # with less than so many times the length two time slices are about the same
 
 # Short-lived tasks

@@ -21,7 +21,6 @@ from schedtop.verdict.limits import (
     FEW_VICTIMS,
     IDLE,
     KNOWN_RATIO,
-    LOOKED_BACK,
     MISSING_SHARE,
     MOVED_SHARE,
     NOTABLE_SHARE,
@@ -70,6 +69,9 @@ MOST_NAMES = 3
 
 FEW_LATE, STEADY_LATE = 5, 2
 """Of so many it is asked which has waited longest of late; of one that waits so many times less than another, not."""
+
+LATE_OF = 30
+"""In so many intervals it is asked which has waited longest: of two that wait about as long, one stays the late one."""
 
 
 def slices_words(rows: Rows, blocker: Part) -> tuple[str, ...]:
@@ -210,7 +212,7 @@ def latest_of(f: Facts, tasks: Rows) -> Part | None:
     if len(alike) == 1:
         return waiters(alike)[0]
     lately = dict.fromkeys(alike["tid"].tolist(), 0)
-    for frame in f.view.series[-LOOKED_BACK:]:
+    for frame in f.view.series[-LATE_OF:]:
         for tid in lately:
             lately[tid] += int(frame.tasks["run_delay_ns"][frame.tasks["tid"] == tid].sum())
     most = max(lately, key=lambda tid: lately[tid])

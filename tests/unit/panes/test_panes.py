@@ -444,7 +444,7 @@ async def test_the_longest_wait_of_the_task_that_waits_is_the_first_one(make_vie
         longest = int(as_sorted["wait_ns"][as_sorted["tid"] == last].max())
         assert await first(last, view) == (last, longest)
         name = as_sorted["comm"][-1].decode()
-        assert f" · {name} first · slowest first" in text(pilot.app)
+        assert f" · {name}, slowest first" in text(pilot.app)
         assert (np.diff(pane.rows["wait_ns"][1:]) <= 0).all()  # type: ignore[index]
         assert (await first(0, view))[0] == (await first(4_000_000, view))[0] == as_sorted["tid"][0]
         newest = make_view(frames=1, settings=ViewSettings(slow_wait_sort="time_ns"))

@@ -146,7 +146,7 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         words = SLOW_WAIT_SORTS[view.settings.slow_wait_sort]
-        first = f"{self._first} first · " if self._first else ""
+        first = f"{self._first}, " if self._first else ""
         suppressed = view.frame.loss.slow_waits_suppressed
         more = f" · {format_count(suppressed)} more not kept" if suppressed else ""
         over = self.keyed(f"over {format_round_ns(view.frame.threshold_ns)}", "threshold-up", "threshold-down")

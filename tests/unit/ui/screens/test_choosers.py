@@ -172,6 +172,7 @@ async def test_what_is_under_a_text_is_seen_around_it_and_stands_still() -> None
         before = _as_sent(pilot.app)
         assert "Latency over time" in before
         assert "Evidence" in before
+        dashboard.details._text = None  # or it would follow the verdict
         await collected(pilot, source, 3)
         assert _as_sent(pilot.app) == before
         await pilot.resize_terminal(150, 48)  # what is under it would be of the old size
