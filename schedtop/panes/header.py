@@ -188,7 +188,10 @@ class HeaderPane(Canvas, can_focus=False):
         if view.frozen:
             behind = f" {format_whole_s(view.age_ns)} behind" if view.age_ns else ""
             return [(f" FROZEN{behind} ", "frozen")]
-        return [(" ENDED ", "frozen")] if self.ended else [("● LIVE", "live")]
+        if self.ended:
+            return [(" ENDED ", "frozen")]
+        # The panes behind a text are drawn again when it is closed.
+        return [("● LIVE", "live"), *([(", panes held", "notice")] if self.app.screen is not self.screen else [])]
 
     def _clock(self, view: View) -> list[Span]:
         end_ns = view.end_time_ns

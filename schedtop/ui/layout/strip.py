@@ -8,6 +8,7 @@ from textual import events
 from textual.message import Message
 
 from schedtop.history.view import View
+from schedtop.panes.levels import THROTTLED_MARK
 from schedtop.panes.pane import Pane
 from schedtop.ui.layout.arrangement import strip_across, strip_rows
 from schedtop.widgets.canvas import Canvas
@@ -69,9 +70,16 @@ class PaneStrip(Canvas, can_focus=False):
                 return
 
 
+LESS = (" · ", f" {THROTTLED_MARK}")
+"""How a part begins that can be left out."""
+
+
 def _cell(pane: Pane[View], width: int) -> list[Span]:
     """The name and what there is to say, in exactly so many cells, the last one empty."""
     words, flag = pane.strip_name, pane.flag
     name: list[Span] = [(f"{flag.sign} {words}", flag.style), (" ", "text")] if flag.sign else [(f"{words} ", "head")]
-    line = clip_spans([*name, *pane.glance()], width - 1)
+    told = [*name, *pane.glance()]
+    while spans_width(told) >= width and told[-1][0].startswith(LESS):
+        told.pop()  # a number that is cut is none
+    line = clip_spans(told, width - 1)
     return [*line, (" " * (width - spans_width(line)), "text")]

@@ -53,7 +53,9 @@ def behind_rt(f: Facts) -> Finding | None:
     if is_left:
         headline = f"Only kernel threads wait for {top.words}, real-time, on CPU {cpu}: {whom}, {up_to_words(theirs)}"
         also = (f"If they wait too long, {named}",)
-        action, command = typed("Leave it unless something else is late; to look closer", f"schedtop task {top.tid}")
+        action, command = typed(
+            f"Leave {top.name} there unless something else is late; to look closer", f"schedtop task {top.tid}"
+        )
     evidence = (*why, *_behind_words(f, rows, Explanation.BEHIND_RT), *context_words(f))
     level, victim = "notice" if is_left else "", (moved or victims[0]).tid
     return Finding(headline, evidence, action, command, level, also, may_stay=is_left, victim=victim)

@@ -101,11 +101,12 @@ def _action(f: Facts, path: str) -> tuple[str, str, tuple[str, ...]]:
     command = quota_command(f.view.host.weight_file, record.path, round(float(enough) * record.period_ns / NS_PER_US))
     removed = percent(advice.steps[0].removed_ratio)
     span = advised_range(advice, advice.steps[0])
-    needed = f"{span} CPUs would have removed {removed} of the throttling"
-    of_host = f"{percent(float(enough) / max(1, len(f.frame.cpus.ids)))} of all CPUs"
-    why = (needed, f"the command sets the upper bound, which would have been enough for sure: {of_host}")
-    action = typed(f"Raise the quota from {now} to {enough} CPUs", command)
-    return (*action, why if span.endswith(f" to {enough}") else why[:1])
+    why = f"{span} CPUs would have removed {removed} of the throttling"
+    if span.endswith(f" to {enough}"):
+        # In one with the range: both stay as long as the command does.
+        of_host = percent(float(enough) / max(1, len(f.frame.cpus.ids)))
+        why += f"; the command sets the upper bound, {of_host} of all CPUs"
+    return (*typed(f"Raise the quota from {now} to {enough} CPUs", command), (why,))
 
 
 def _enough(f: Facts, advice: Advice) -> str:

@@ -108,7 +108,7 @@ def test_how_long_they_wait_is_that_of_those_that_are_named() -> None:
     assert "keeps app ×2 off CPU 1 for 82 % of their waits, up to 16.0 ms" in both
 
 
-LEAVE_IT = "Leave it unless something else is late; to look closer"
+LEAVE_IT = "Leave hog there unless something else is late; to look closer"
 
 
 def test_threads_of_the_kernel_may_wait_for_a_real_time_task() -> None:

@@ -13,7 +13,7 @@ from textual.message import Message
 from schedtop.base.units import format_ns, format_round_ns
 from schedtop.history.sorting import PAIR_SORTS
 from schedtop.history.view import View
-from schedtop.model.rows import Rows, other_names, text
+from schedtop.model.rows import Integers, Rows, other_names, text
 from schedtop.panes.pane import EDGES, TITLE_FRAME, Pane
 from schedtop.panes.percent import percent
 from schedtop.panes.scheduler.blame.rows import (
@@ -191,7 +191,7 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         # Under a filter by task the whole is what its victims waited, as in the account.
         whole_ns = int(times.sum()) if view.settings.shown_filter.names_tasks else view.frame.ended_wait_ns
         if took_ns < STANDS_OUT * whole_ns:
-            return [("many tasks", "dim")]
+            return _by_name(view.pairs, times, STANDS_OUT * whole_ns)
         took = f" {format_ns(took_ns)}"
         return [(steady(text(other_names(view.pairs[:1])[0])), "preemption"), (took, "text")]
 
@@ -265,6 +265,18 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         texts = [" · ".join(filter(None, (place, word))) for word in (f"{total} = {whole}", total)]
         room = self.size.width - TITLE_FRAME
         return next((words for words in texts if len(words) <= room), texts[-1])
+
+
+def _by_name(pairs: Rows, times: Integers, least_ns: float) -> Spans:
+    """The name of the tasks that together took the CPU longest, at a glance, how many they are, and how long."""
+    found, places = np.unique(other_names(pairs), return_inverse=True)
+    sums = np.bincount(places, times)
+    most = int(np.argmax(sums))
+    count = len(np.unique(pairs["other_tid"][places == most]))
+    if sums[most] < least_ns:
+        return [("many tasks", "dim")]
+    name = steady(text(found[most]))
+    return [(f"{name} ×{count}" if count > 1 else name, "preemption"), (f" {format_ns(int(sums[most]))}", "text")]
 
 
 def _empty_text(view: View) -> str:

@@ -120,8 +120,9 @@ class LatencyPane(Pane[View]):
 
     def view_glance(self, view: View) -> Spans:
         p99_ns = view.latency().percentile_ns(0.99)
-        p99 = (format_ns(p99_ns), wait_style(p99_ns, view.frame.threshold_ns) or "strong")
-        return [("p99 ", "dim"), p99, *throttled_glance(view.frame, view.settings.shown_filter.cpus or None)]
+        throttled = throttled_glance(view.frame, view.settings.shown_filter.cpus or None)
+        words = format_brief_ns(p99_ns) if throttled else format_ns(p99_ns)
+        return [("p99 ", "dim"), (words, wait_style(p99_ns, view.frame.threshold_ns) or "strong"), *throttled]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         width, height = self.inner

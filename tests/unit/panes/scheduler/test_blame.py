@@ -325,7 +325,13 @@ def test_no_task_is_named_at_a_glance_that_had_the_cpu_for_little(make_view: Mak
         return "".join(text for text, _ in BlamePane().view_glance(replace(view, frame=frame)))
 
     assert told(9).startswith(view.pairs[0]["other_comm"].decode())
-    assert told(11) == "many tasks"
+    names, times = view.pairs["other_comm"], view.pairs["blocked_ns"]
+    sums = {name: int(times[names == name].sum()) for name in set(names.tolist())}
+    first = max(sums, key=lambda name: sums[name])
+    count = len(set(view.pairs["other_tid"][names == first].tolist()))
+    assert count > 1 and sums[first] > most
+    assert told(11) == f"{first.decode()} ×{count} {format_ns(sums[first])}", "those of one name together"
+    assert told(11 * sums[first] // most) == "many tasks"
 
 
 def test_under_a_filter_the_glance_is_about_what_passes_it(make_view: MakeView) -> None:

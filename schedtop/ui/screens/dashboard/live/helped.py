@@ -28,6 +28,9 @@ USUAL_OF = 10
 A_LITTLE = 0.25
 """One that waits for no more than this part of what it did is told as well."""
 
+NEARLY_NONE = 0.01
+"""For less of the time a task does not wait, in words."""
+
 RULES = ("pinned", "turns", "behind-rt")
 """Of others a task is moved that does not wait itself."""
 
@@ -103,9 +106,9 @@ def _relief_words(frame: Frame, moved: Moved, before: float) -> str:
     if not len(rows) or rows["parent_tgid"][0] == KTHREADD_TGID:
         return ""
     task, now = waiters(rows)[int(np.argmax(rows["run_delay_ns"]))], _share(rows, frame)
-    if now <= WAITS_SHARE:
+    if now < NEARLY_NONE:
         return f"{task.words} no longer waits"
-    return less_words(task, now, before) if now <= A_LITTLE * before else ""
+    return less_words(task, now, before) if now <= max(WAITS_SHARE, A_LITTLE * before) else ""
 
 
 def rows_of(frame: Frame, number: int, field: str = "tid") -> Rows:

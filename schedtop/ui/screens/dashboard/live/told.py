@@ -74,10 +74,13 @@ class Told:
             # What has helped does so no longer.
             self._held.forget()
             self._reliefs, self._helped_ns, self._stays = _reliefs(), None, None
-        load = slow_load(view.frame, view.slow_waits)
+        load, now = slow_load(view.frame, view.slow_waits), verdict
         verdict = self._done.shown(self._held.shown(verdict, view.frame.end_ns, view.settings, load), view)
         for relief in self._reliefs:
             verdict = relief.shown(verdict, view)
+        if verdict.live.relieved and verdict.live.kept:
+            # Beside what has helped, what was true some seconds ago is old news.
+            verdict = self._done.shown(now, view).beside(relieved=verdict.live.relieved)
         told = self._steadily(self._calmer(verdict, view, load), view.frame.end_ns)
         told = self._done.with_undo(_in_one_line(told), view)
         self._moments[view.frame.end_ns] = told
@@ -167,6 +170,8 @@ def _in_one_line(verdict: Verdict) -> Verdict:
     if not relieved or verdict.level != "ok":
         return verdict
     rest = "" if verdict.rule == CALM or (left and verdict.headline.startswith(LITTLE_LEFT)) else verdict.headline
+    # Of what may stay as it is, how much it is less than before says nothing.
+    left = "" if verdict.may_stay else left
     evidence = (*filter(None, map(_clause, (left, rest))), *verdict.evidence)
     action, command = (verdict.action, verdict.command) if verdict.may_stay else ("", "")
     one = replace(verdict, headline=relieved, evidence=evidence, action=action, command=command)

@@ -53,10 +53,10 @@ def processes_in(command: str) -> str:
 def look_again(command: str) -> tuple[str, str]:
     """What to do where a command is in place and tasks wait all the same: an action, and the command in it."""
     if found := _LOOP.fullmatch(command):
-        return typed("The command is in place; start fewer as well", f"{LOOK}-o pid,ppid,args {found[1]}")
+        return typed("Start fewer as well (the command is in place)", f"{LOOK}-o pid,ppid,args {found[1]}")
     found = _AFFINITY.fullmatch(command) or _ORDINARY.fullmatch(command) or _NICE.fullmatch(command)
     tid = found[found.re.groups].split()[0] if found else ""
-    return typed("The command is already in place; look at the task", f"schedtop task {tid}" if tid else "")
+    return typed("Look at the task (the command is in place)", f"schedtop task {tid}" if tid else "")
 
 
 def _as_it_is(command: str) -> str:
