@@ -108,11 +108,11 @@ def _pinned_beside_room(frame: Frame, cpus: Sequence[int], rows: Rows, codes: In
 
 def urgent(slow: SlowWaits, interval_ns: int) -> SlowWaits:
     """Those of them that are not of tasks that asked to wait."""
-    meant = _is_meant(slow.rows, slow.codes)
-    if not meant.any():
+    ask_for_it = _is_meant(slow.rows, slow.codes)
+    if not ask_for_it.any():
         return replace(slow, left_out=0)
-    kept = np.flatnonzero(~meant)
-    left_out = len(np.unique(slow.rows["tid"][meant]))
+    kept = np.flatnonzero(~ask_for_it)
+    left_out = len(np.unique(slow.rows["tid"][ask_for_it]))
     rows = take_many(slow.rows, kept, slow.breathe)
     return replace(_weighed(rows, slow.codes[kept], interval_ns, slow.breathe), left_out=left_out)
 
@@ -126,6 +126,11 @@ def asks_to_wait(rows: Rows) -> npt.NDArray[np.bool_]:
 
 _BY_OTHERS = (Explanation.QUEUEING, Explanation.PINNED, Explanation.NOT_BALANCED, Explanation.LOWER_WEIGHT)
 """What makes a task wait for other tasks, which is what it asks for with its nice value."""
+
+
+def meant(rows: Rows) -> int:
+    """How many of these slow waits are of tasks that asked to wait: no verdict counts them."""
+    return int(np.count_nonzero(_is_meant(rows, explanations(rows))))
 
 
 def _is_meant(rows: Rows, codes: Integers) -> npt.NDArray[np.bool_]:

@@ -14,6 +14,7 @@ from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
 from schedtop.model.rows import THROTTLING_DTYPE
+from schedtop.model.sched_class import SchedClass
 from schedtop.model.waits import Beginning, Cause, Evidence
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.blame.pane import BlamePane
@@ -449,6 +450,21 @@ async def test_the_longest_wait_of_the_task_that_waits_is_the_first_one(make_vie
         assert (await first(0, view))[0] == (await first(4_000_000, view))[0] == as_sorted["tid"][0]
         newest = make_view(frames=1, settings=ViewSettings(slow_wait_sort="time_ns"))
         assert (await first(last, newest))[0] == newest.slow_waits["tid"][0]
+
+
+async def test_slow_waits_that_were_asked_for_are_counted_apart(make_view: MakeView) -> None:
+    """The verdict said 8 slow waits, and the pane 360: the others were of tasks that had been told to wait."""
+
+    def polite(frame: Frame) -> Frame:
+        rows = frame.slow_waits.copy()
+        rows["nice"][1:], rows["sched_class"], rows["cause"] = 10, SchedClass.FAIR, Cause.PREEMPTION
+        return replace(frame, slow_waits=rows)
+
+    view = make_view(frames=1, change=polite)
+    count = len(view.slow_waits)
+    assert count > 3
+    assert f" {count - 1} of lower priority " in await shown(SlowWaitsPane(), view)
+    assert "of lower priority" not in await shown(SlowWaitsPane(), make_view(frames=1))
 
 
 def moved(count: int) -> Callable[[Frame], Frame]:

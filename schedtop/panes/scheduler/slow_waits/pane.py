@@ -18,6 +18,7 @@ from schedtop.model.sched_class import is_ordinary
 from schedtop.panes.pane import EDGES, Pane
 from schedtop.panes.scheduler.slow_waits.before import last_before
 from schedtop.panes.scheduler.slow_waits.rows import TIDS_LEAST, WHOLE_NAMES, WaitRows, columns_for, reason_spans
+from schedtop.verdict.slow import meant
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans, steady
@@ -151,7 +152,9 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
         more = f" · {format_count(suppressed)} more not kept" if suppressed else ""
         over = self.keyed(f"over {format_round_ns(view.frame.threshold_ns)}", "threshold-up", "threshold-down")
         keys = "i details · P path" if self.has_focus and self.selected_key else ""
-        place = " · ".join(filter(None, (self.position_text(), keys)))
+        lower = meant(view.slow_waits)
+        left_out = f"{lower} of lower priority" if lower > len(view.slow_waits) // 2 else ""
+        place = " · ".join(filter(None, (left_out, self.position_text(), keys)))
         self.set_title(f"{len(view.slow_waits)} {over} · {first}{self.keyed(words, 'sort')}{more}", place)
         if not len(view.slow_waits):
             return self.sentence(_empty_text(view))
