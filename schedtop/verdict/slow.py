@@ -130,7 +130,8 @@ _BY_OTHERS = (Explanation.QUEUEING, Explanation.PINNED, Explanation.NOT_BALANCED
 
 def meant(rows: Rows) -> int:
     """How many of these slow waits are of tasks that asked to wait: no verdict counts them."""
-    return int(np.count_nonzero(_is_meant(rows, explanations(rows))))
+    ask_for_it = asks_to_wait(rows) | _session_asks_to_wait(rows)
+    return int(np.count_nonzero(_is_meant(rows, explanations(rows)))) if ask_for_it.any() else 0
 
 
 def _is_meant(rows: Rows, codes: Integers) -> npt.NDArray[np.bool_]:

@@ -83,7 +83,8 @@ def test_command_of_the_verdict_sets_the_quota_that_is_enough(weight_file: str, 
     assert verdict.command == f"echo 93000 > /sys/fs/cgroup/system.slice/web.service/{quota_file}"
     assert verdict.action == f"Raise the quota from 0.20 to 0.93 CPUs: {verdict.command}"
     assert verdict.evidence[0].startswith("0.7")
-    assert verdict.evidence[0].endswith(" to 0.93 CPUs would have removed 90 % of the throttling")
+    needed = " to 0.93 CPUs would have removed 90 % of the throttling"
+    assert verdict.evidence[0].endswith(f"{needed}; the command sets the upper bound, 46 % of all CPUs")
 
 
 def test_no_command_beyond_the_quota_around() -> None:

@@ -15,16 +15,15 @@ from schedtop.history.sorting import SLOW_WAIT_SORTS
 from schedtop.history.view import View
 from schedtop.model.rows import Rows, text
 from schedtop.model.sched_class import is_ordinary
+from schedtop.panes.first import brought_first
 from schedtop.panes.pane import EDGES, Pane
 from schedtop.panes.scheduler.slow_waits.before import last_before
 from schedtop.panes.scheduler.slow_waits.rows import TIDS_LEAST, WHOLE_NAMES, WaitRows, columns_for, reason_spans
 from schedtop.verdict.slow import meant
+from schedtop.widgets.canvas import surface_of
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans, steady
-
-SEEN = 4
-"""What is in so many first lines need not come before them."""
 
 
 class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
@@ -124,11 +123,11 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
         self._first = ""
         if not self._victim or view.settings.slow_wait_sort != "wait_ns":
             return rows
-        place = next(iter(np.flatnonzero(rows["tid"] == self._victim).tolist()), 0)
-        if place < SEEN:
+        first = brought_first(rows, np.flatnonzero(rows["tid"] == self._victim)[:1].tolist())
+        if first is None:
             return rows
-        self._first = steady(text(rows["comm"][place]))
-        return np.concatenate((rows[place : place + 1], np.delete(rows, place)))
+        self._first = steady(text(first["comm"][0]))
+        return first
 
     def is_idle(self, view: View) -> bool:
         return not len(view.frame.slow_waits)
@@ -152,6 +151,7 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
         more = f" · {format_count(suppressed)} more not kept" if suppressed else ""
         over = self.keyed(f"over {format_round_ns(view.frame.threshold_ns)}", "threshold-up", "threshold-down")
         keys = "i details · P path" if self.has_focus and self.selected_key else ""
+        surface_of(self).breathe()
         lower = meant(view.slow_waits)
         left_out = f"{lower} of lower priority" if lower > len(view.slow_waits) // 2 else ""
         place = " · ".join(filter(None, (left_out, self.position_text(), keys)))

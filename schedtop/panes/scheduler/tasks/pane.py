@@ -14,6 +14,7 @@ from schedtop.model.groups import container_ids, group_tasks
 from schedtop.model.rows import GROUPS, Rows, rows_where, text
 from schedtop.model.sched_class import is_ordinary
 from schedtop.model.waits import Cause
+from schedtop.panes.first import brought_first
 from schedtop.panes.pane import EDGES, Pane
 from schedtop.panes.scheduler.tasks.rows import CLASSES, COLUMNS, GROUP_COLUMNS, OWNERS, TaskRows
 from schedtop.widgets.columns import Column
@@ -25,9 +26,6 @@ QUIET_NS = 30 * NS_PER_S
 
 MOST_FIRST, HELD_MOST = 2, 0.25
 """So many tasks come behind the one that the verdict is about: those that had its CPU for this part of its waiting."""
-
-SEEN = 4
-"""What is in so many first lines need not come before them."""
 
 LITTLE = 0.02
 """Of a task that runs and waits for less of the time neither class nor process matters."""
@@ -145,10 +143,11 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
         held = pairs["other_tid"][by_time][held_ns[by_time] >= max(1, HELD_MOST * waited_ns)]
         named = [self._victim, *held.tolist()]
         places = [place for tid in named for place in np.flatnonzero(rows["tid"] == tid)[:1].tolist()]
-        if not places or rows["tid"][places[0]] != self._victim or max(places) < SEEN:
+        first = brought_first(rows, places)
+        if first is None or first["tid"][0] != self._victim:
             return rows
-        self._first = steady(text(rows["comm"][places[0]]))
-        return np.concatenate((rows[places], np.delete(rows, places)))
+        self._first = steady(text(first["comm"][0]))
+        return first
 
     def _of_interest(self, view: View) -> Rows:
         """The tasks that run or wait for some of the time, but for our own: what class and process the others have

@@ -143,6 +143,20 @@ def test_what_was_typed_is_known_under_another_filter(sleeper: int) -> None:
     shown = told.shown(left, view(5, only))
     assert (shown.action, shown.command) == (LEAVE_IT, "")
     assert shown.live.undo == f"To undo the last command: taskset -cp 0 {sleeper}"
+    past = told.frozen(left, view(4.5, only))
+    assert (past.action, past.command) == (LEAVE_IT, ""), "in the past as well"
+    assert told.frozen(left, view(0.5, only)).command == renice, "but not before it had helped"
+
+
+def test_beside_what_has_helped_no_alarm_of_seconds_ago_is_held() -> None:
+    """`✓ web no longer waits`, `ALARM … as of 3 s ago` and `now: 3 slow waits` stood in one band."""
+    told, over = Told(), Verdict("ok", "rare", "3 slow waits: too few to name a cause")
+    told.shown(alarm("x", "hog keeps api waiting"), view(1))
+    assert told.shown(over, view(2)).headline == "hog keeps api waiting"
+    told._reliefs = (Relieved("web (7) no longer waits"),)  # type: ignore[assignment]
+    shown = told.shown(over, view(3))
+    assert (shown.level, shown.headline, shown.command) == ("ok", "web (7) no longer waits", "")
+    assert shown.evidence == (over.headline,)
 
 
 def test_what_has_helped_is_told_instead_of_that_it_is_checked(sleeper: int) -> None:
