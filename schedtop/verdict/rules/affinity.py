@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from schedtop.verdict.parts import (
     steadiest,
     victims_of,
 )
-from schedtop.verdict.phrases import of_one_name, percent, verb
+from schedtop.verdict.phrases import of_one_name, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
     are_pinned,
@@ -37,6 +38,7 @@ from schedtop.verdict.words import (
     slow_words,
     task_names,
     up_to_words,
+    waits_words,
 )
 
 
@@ -56,9 +58,8 @@ def pinned(f: Facts) -> Finding | None:
     to_one = bool((rows["allowed_cpus"] == 1).all())
     # One that waits as much in short turns is no victim of slow waits in this second, and was in the last one.
     moved = moved_of(f, victims, (to_one and pinned_to(f, cpu)) or waiting)
-    headline = (
-        f"CPU {cpu}: {_late_beside_hogs(f, victims, moved) or _pinned_words(f, cpu, rows, victims, moved, to_one)}"
-    )
+    late = _late_beside_hogs(f, victims, moved) if to_one else ""
+    headline = f"CPU {cpu}: {late or _pinned_words(f, cpu, rows, victims, moved, to_one)}"
     f.breathe()
     hidden = hidden_words(f, victims, crowd=len(victims) > FEW_VICTIMS)
     evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *blocker_words(rows), *context_words(f))
@@ -79,11 +80,11 @@ def _late_beside_hogs(f: Facts, victims: Sequence[Part], moved: Part) -> str:
     if not hogs or not are_alike(hogs) or hogs[0].comm == moved.comm:
         return ""
     own = rows_where(f.frame.tasks, f.frame.tasks["tid"] == moved.tid)
-    ran, waited = (int(own[name].sum()) / max(1, f.frame.interval_ns) for name in ("run_ns", "run_delay_ns"))
-    if waited < WAITS_SHARE or ran + waited > SLEEPER:
+    ran_ns, waited_ns = (int(own[name].sum()) for name in ("run_ns", "run_delay_ns"))
+    if waited_ns < WAITS_SHARE * f.frame.interval_ns or ran_ns + waited_ns > SLEEPER * f.frame.interval_ns:
         return ""
     beside = hogs[0].words if len(hogs) == 1 else of_one_name(hogs[0].name, len(hogs))
-    return f"{moved.words} waits {percent(waited)} of the time, pinned to it with {beside}"
+    return f"{waits_words(f, replace(moved, ns=waited_ns))}, pinned to it with {beside}"
 
 
 def _pinned_words(f: Facts, cpu: int, rows: Rows, victims: Sequence[Part], moved: Part, to_one: bool) -> str:

@@ -77,6 +77,24 @@ def test_a_service_that_runs_as_much_as_hogs_get_but_sleeps_is_moved() -> None:
     assert command(300, 240, hog_delay_ms=100) == "taskset -cp 0-1 101", "they sleep as well"
 
 
+def test_beside_hogs_the_headline_is_about_the_one_that_is_to_be_moved() -> None:
+    """`(p99 8.03 ms)` was that of the hogs: web waits for 24 % of the time, and never for 8 ms."""
+
+    def headline(run_ms: int, **rows: int) -> str:
+        hogs = [tasks(tid=tid, comm=b"app", run_ns=390 * MS, run_delay_ns=600 * MS) for tid in (101, 102)]
+        every = np.concatenate([*hogs, tasks(tid=7, comm=b"web", run_ns=run_ms * MS, run_delay_ns=240 * MS)])
+        every["last_cpu"] = every["allowed_cpus"] = 1
+        waiting = pinned(51)
+        waiting["tid"][::3], waiting["comm"][::3] = 7, b"web"
+        for name, value in rows.items():
+            waiting[name] = value
+        return judged(frame(waiting, tasks=every)).headline
+
+    assert headline(180).startswith("CPU 1: web (7) waits 24 % of the time, pinned to it with app ×2; CPU 0 is ")
+    assert " are pinned to it" in headline(520), "it hardly sleeps"
+    assert " are pinned to some CPUs" in headline(180, allowed_cpus=2)
+
+
 def test_a_helper_that_asked_to_wait_is_moved_if_others_of_its_process_did_not() -> None:
     """orders was slow because its own niced thread, which holds the lock, waited behind hogs for 84 % of the time."""
 

@@ -132,7 +132,7 @@ def with_short_turns(found: Account, view: View, victim: int) -> Account:
         if not name.startswith("victim_"):
             line[name] = 0
     line["other_id"], line["blocked_ns"] = SHORT_TURNS_ID, ns
-    line["other_name"] = SHORT_TURNS + _mostly_of(view)
+    line["other_name"] = SHORT_TURNS.encode() + _mostly_of(view)
     is_by_time = view.settings.pair_sort == "time"
     place = int((found.pairs["blocked_ns"] > ns).sum()) if is_by_time else len(found.pairs)
     pairs = np.concatenate((found.pairs[:place], line, found.pairs[place:]))
@@ -140,14 +140,14 @@ def with_short_turns(found: Account, view: View, victim: int) -> Account:
     return replace(found, pairs=pairs, rest=tuple(part for part in rest if part.ns), rest_ns=found.rest_ns - ns)
 
 
-def _mostly_of(view: View) -> str:
+def _mostly_of(view: View) -> bytes:
     """` (cc1)`: the command that most of the short-lived tasks' time went to; empty: there is none."""
     commands = by_command(view.frame.short_lived)
     commands = commands[commands["is_folded"] == 0]
     if not len(commands):
-        return ""
+        return b""
     first = commands[int(commands["run_ns"].argmax())]
-    return f" ({text(first['comm'])})" if first["run_ns"] >= MOSTLY * commands["run_ns"].sum() else ""
+    return b" (%b)" % first["comm"] if first["run_ns"] >= MOSTLY * commands["run_ns"].sum() else b""
 
 
 def quota_part(view: View) -> Part | None:

@@ -195,6 +195,17 @@ async def test_what_one_task_lost_to_short_turns_is_a_line_of_it(make_view: Make
         assert re.search(rf"\({victim}\) +short turns \(cc1\) +{format_ns(9 * known)} +· ", text(pilot.app))
 
 
+def test_a_name_of_short_turns_may_have_any_bytes(make_view: MakeView) -> None:
+    def change(frame: Frame) -> Frame:
+        changed = in_short_turns(frame)
+        changed.short_lived["comm"][1] = "ü".encode() + b"\xff"
+        return changed
+
+    view = make_view(frames=1, change=change)
+    after = with_short_turns(account(view), view, int(view.frame.pairs["victim_tid"][0]))
+    assert after.pairs["other_name"].tolist().count("short turns (ü".encode() + b"\xff)") == 1
+
+
 def test_where_little_went_to_short_turns_they_have_no_line(make_view: MakeView) -> None:
     def mostly_idle(frame: Frame) -> Frame:
         changed = in_short_turns(frame)
