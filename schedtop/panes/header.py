@@ -158,12 +158,16 @@ class HeaderPane(Canvas, can_focus=False):
             band = verdict_band(self.verdict, width, self.why_key)
         self.put([*band, self._state_line(self.view, width)])
 
+    @property
+    def _is_under_a_text(self) -> bool:
+        return self.app.screen is not self.screen
+
     def _grow(self) -> None:
         """Takes a third line for the verdict on a narrow screen, while it has a band.
 
         Not behind a text: what is seen around that stays where it was.
         """
-        if self.view is None or not self.inner.width or self.app.screen is not self.screen:
+        if self.view is None or not self.inner.width or self._is_under_a_text:
             return
         is_banded = self.verdict is not None and self.verdict.level in BANDS
         is_tall = is_banded and self.inner.width < NARROW and self.app.size.height >= LEAST_TALL
@@ -191,7 +195,7 @@ class HeaderPane(Canvas, can_focus=False):
         if self.ended:
             return [(" ENDED ", "frozen")]
         # The panes behind a text are drawn again when it is closed.
-        return [("● LIVE", "live"), *([(", panes held", "notice")] if self.app.screen is not self.screen else [])]
+        return [("● LIVE", "live"), *([(", panes held", "notice")] if self._is_under_a_text else [])]
 
     def _clock(self, view: View) -> list[Span]:
         end_ns = view.end_time_ns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from statistics import median_high
 
 import numpy as np
@@ -67,7 +68,7 @@ class Calmed:
             return verdict
         late = (one for one in self._others.items() if one[0] != self._tid and one[1] >= DELAYED_SHARE)
         told = (self._less_words(view, *one, end_ns) for one in late)
-        others = tuple(filter(None, told))[:MOST_OTHERS]
+        others = islice(filter(None, told), MOST_OTHERS)
         return replace(verdict, evidence=(*others, *verdict.evidence)).beside(relieved=words)
 
     def _less_words(self, view: View, tid: int, before: float, end_ns: int) -> str:
