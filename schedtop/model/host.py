@@ -54,6 +54,11 @@ class Host:
     boot_id: str = ""
     """The kernel's number of this boot (/proc/sys/kernel/random/boot_id): hosts may share a name; empty: not known."""
 
+    @property
+    def is_this(self) -> bool:
+        """Whether the tasks are real, and now on the host that we run on."""
+        return bool(self.boot_id) and not self.recorded_source
+
     def __post_init__(self) -> None:
         """All of it is shown and written everywhere, and a scope may be the path of a group that anybody has named."""
         for name in ("name", "kernel", "source", "scope", "weight_file", "recorded_source", "boot_id"):

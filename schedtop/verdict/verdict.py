@@ -32,7 +32,7 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """A task that is late, by its number (0: none), and the words on it, which are a clause of the headline.
+    """A task that is late, by its number (0: none), and the words on it (and another), a clause of the headline.
 
     `share`: for how much of the time it waits.
     """

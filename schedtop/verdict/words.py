@@ -199,24 +199,30 @@ def late_helper_words(f: Facts, headline: str) -> str:
     return "" if most.words in headline else waits_words(f, most)
 
 
-def latest_of(f: Facts, tasks: Rows) -> Part | None:
-    """The one of these that waits most, if it waits so much that somebody may miss it."""
+def latest_of(f: Facts, tasks: Rows) -> Sequence[Part]:
+    """The one of these that waits most, if it waits so much that somebody may miss it, and another that waits alike."""
     tasks = rows_where(tasks, (tasks["comm"] != OWN_COMM) & (tasks["parent_tgid"] != KTHREADD_TGID))
     tasks = rows_where(tasks, (tasks["ended"] == 0) & (tasks["run_delay_ns"] >= WAITS_SHARE * f.frame.interval_ns))
     tasks = rows_where(tasks, ~asks_to_wait(tasks))
     if not len(tasks):
-        return None
+        return ()
     # Of several that wait about as long the one that has waited longest of late: another one each second misleads.
     tasks = tasks[np.argsort(-tasks["run_delay_ns"], kind="stable")[:FEW_LATE]]
     alike = rows_where(tasks, STEADY_LATE * tasks["run_delay_ns"] >= tasks["run_delay_ns"].max())
-    if len(alike) == 1:
-        return waiters(alike)[0]
-    lately = dict.fromkeys(alike["tid"].tolist(), 0)
+    lately = dict.fromkeys(tasks["tid"].tolist(), 0)
     for frame in f.view.series[-LATE_OF:]:
         for tid in lately:
             lately[tid] += int(frame.tasks["run_delay_ns"][frame.tasks["tid"] == tid].sum())
-    most = max(lately, key=lambda tid: lately[tid])
-    return waiters(rows_where(alike, alike["tid"] == most))[0]
+    found = {part.tid: part for part in waiters(tasks)}
+    most = found.pop(max(alike["tid"].tolist(), key=lambda tid: lately[tid]))
+    others = [tid for tid, part in found.items() if part.comm != most.comm and _waits_much(f, part)]
+    second = max(others, key=lambda tid: lately[tid], default=0)
+    is_alike = second and STEADY_LATE * lately[second] >= lately[most.tid]
+    return (most, found[second]) if is_alike else (most,)
+
+
+def _waits_much(f: Facts, part: Part) -> bool:
+    return part.ns >= DELAYED_SHARE * f.frame.interval_ns
 
 
 def waits_words(f: Facts, part: Part) -> str:
@@ -224,19 +230,24 @@ def waits_words(f: Facts, part: Part) -> str:
     return f"{part.words} waits {percent(part.ns / max(1, f.frame.interval_ns))} of the time"
 
 
-def late_of(f: Facts, part: Part | None) -> Late:
-    """The same for a verdict."""
-    if part is None:
+def late_of(f: Facts, parts: Sequence[Part]) -> Late:
+    """The same of one, or two, for a verdict."""
+    if not parts:
         return NOT_LATE
-    return Late(part.tid, waits_words(f, part), part.ns / max(1, f.frame.interval_ns))
+    share = parts[0].ns / max(1, f.frame.interval_ns)
+    if len(parts) == 1:
+        return Late(parts[0].tid, waits_words(f, parts[0]), share)
+    most = max(part.ns for part in parts) / max(1, f.frame.interval_ns)
+    names = listed(sorted(part.name for part in parts))
+    return Late(parts[0].tid, f"{names} wait up to {percent(most)} of the time", share)
 
 
-def late_beside(f: Facts, tids: Integers) -> Part | None:
-    """The task that is none of these, and sleeps now and then, and waits much."""
+def late_beside(f: Facts, tids: Integers) -> Sequence[Part]:
+    """The task that is none of these, and sleeps now and then, and waits much, and another that waits alike."""
     tasks = f.tasks_there
     sleeps = tasks["run_ns"] + tasks["run_delay_ns"] <= SLEEPER * f.frame.interval_ns
     late = latest_of(f, rows_where(tasks, sleeps & ~np.isin(tasks["tid"], tids)))
-    return late if late and late.ns >= DELAYED_SHARE * f.frame.interval_ns else None
+    return late if late and _waits_much(f, late[0]) else ()
 
 
 def _late_helpers(f: Facts, tasks: Rows) -> npt.NDArray[np.bool_]:

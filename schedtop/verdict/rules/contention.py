@@ -112,22 +112,21 @@ def _saturated(f: Facts, longest: str, evidence: tuple[str, ...], last: tuple[st
     tasks = f"{counted(round(f.waiting), 'task')} {verb(round(f.waiting), 'waits', 'wait')}"
     average = f"on average{f', {longest}' if longest else f' over {format_ns(f.frame.interval_ns)}'}"
     most = _biggest(f)
-    late = most.late if most.words and not f.chosen else None
-    told_late = late_of(f, late)
+    late = late_of(f, most.late if most.words and not f.chosen else ())
     if f.chosen:
         part = f"{percent(most.share)} of it with {most.words}" if most.words else "more work than CPUs"
         headline = f"{_chosen_words(f)}: {busy}, {part}{most.beside}"
     else:
         part = f", {percent(most.share)} of it is {most.words}" if most.words else ""
-        if told_late.tid:
-            headline = f"{most.words} {most.verb} {percent(most.share)} of {cpus}; {told_late.words}; "
+        if late.tid:
+            headline = f"{most.words} {most.verb} {percent(most.share)} of {cpus}; {late.words}; "
         else:
             headline = f"More work than {cpus} can do{part}: "
         headline += f"{tasks} {average}{most.beside}"
     hidden = () if f.chosen or f.sums else hidden_words(f, victims_of(f.slow.of(Explanation.QUEUEING)))
     known = () if f.chosen else (busy,)
     told = (*most.evidence, *known, *evidence, *context_words(f, *most.said), *last)
-    return Finding(headline, told, *most.action, alternatives=hidden, late=told_late)
+    return Finding(headline, told, *most.action, alternatives=hidden, late=late)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +134,7 @@ class _Biggest:
     """What has most of the CPUs' busy time: `words` and `share`; `said`: of which context that speaks already.
 
     `beside`: a clause on short-lived tasks that have less, last, because a narrow screen drops the last clause;
-    `late`: another task that waits much.
+    `late`: another task that waits much, or two.
     """
 
     words: str
@@ -144,7 +143,7 @@ class _Biggest:
     action: tuple[str, str]
     said: tuple[str, ...] = ()
     beside: str = ""
-    late: Part | None = None
+    late: Sequence[Part] = ()
     verb: str = "uses"
 
 
@@ -154,7 +153,7 @@ def _biggest(f: Facts) -> _Biggest:
         return _biggest_blocker(f)
     biggest, found = biggest_of(f.tasks_there), f.short_lived
     share = biggest.run_ns / max(1.0, sum(f.busy.values()) * f.frame.interval_ns)
-    late = None if f.chosen else late_beside(f, biggest.tasks["tid"])
+    late = () if f.chosen else late_beside(f, biggest.tasks["tid"])
     if found and found.starter and found.named_share > share:
         evidence = f"biggest: {found.words} took {percent(found.named_share)} of the CPU time"
         action = fewer_processes(f, found.starter.comm, found.starter.tgid)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from schedtop.model.rows import rows_where
@@ -13,7 +15,8 @@ from schedtop.verdict.parts import Part
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.short_lived import ShortLived
 from schedtop.verdict.slow import urgent
-from schedtop.verdict.words import context_words, late_of, latest_of, p99_words, shares_words, slow_words, waits_words
+from schedtop.verdict.verdict import Late
+from schedtop.verdict.words import context_words, late_of, latest_of, p99_words, shares_words, slow_words
 
 
 def short_lived(f: Facts) -> Finding | None:
@@ -25,20 +28,20 @@ def short_lived(f: Facts) -> Finding | None:
     if found is None or found.share < SHORT_LIVED_SHARE or not _to_blame(f):
         return None
     storm = [*storm_names(f, found.starter.comm if found.starter else b"")]
-    most = _late(f, storm)
-    late = _late_words(f, most)
-    if f.names_tasks and not (late and _wait_behind(f, storm)):
+    late = late_of(f, _latest(f, storm))
+    waiting = _late_words(f, late)
+    if f.names_tasks and not (waiting and _wait_behind(f, storm)):
         return None
     rows = f.slow.of(Explanation.QUEUEING)
     mixed = (f"of the slow waits: {shares_words(f)}",) if f.slow.enough and f.slow.main is None else ()
     evidence = (*found.evidence, *slow_words(f, rows), *mixed, *p99_words(f), *context_words(f, "short-lived"))
     also = (NICE_MAY_NOT_HELP,) if found.starter and not f.frame.overhead.session_nice else ()
-    headline = "; ".join(filter(None, (late, found.takes) if f.names_tasks else (found.takes, late)))
+    headline = "; ".join(filter(None, (waiting, found.takes) if f.names_tasks else (found.takes, waiting)))
     action = _action(f, found)
     # Once all others go first and none of them notices, nobody is harmed.
-    is_calm = action[1].startswith(LOOK) and (not most or most.ns < DELAYED_SHARE * f.frame.interval_ns)
+    is_calm = action[1].startswith(LOOK) and (not late.tid or late.share < DELAYED_SHARE)
     level = "notice" if is_calm or not f.slow.enough else ""
-    return Finding(headline, evidence, *action, level, also, late_of(f, most))
+    return Finding(headline, evidence, *action, level, also, late)
 
 
 def _action(f: Facts, found: ShortLived) -> tuple[str, str]:
@@ -46,17 +49,17 @@ def _action(f: Facts, found: ShortLived) -> tuple[str, str]:
     return fewer_processes(f, starter.comm, starter.tgid) if starter else typed(FEWER, "")
 
 
-def _late(f: Facts, storm: list[bytes]) -> Part | None:
-    """The one of the other tasks that waits most, if it waits so much that somebody may miss it."""
+def _latest(f: Facts, storm: list[bytes]) -> Sequence[Part]:
+    """Which of the other tasks wait most, if so much that somebody may miss them."""
     tasks = f.view.tasks
     return latest_of(f, rows_where(tasks, ~np.isin(tasks["comm"], storm)))
 
 
-def _late_words(f: Facts, most: Part | None) -> str:
-    """For how much of the time it waits, or that no other task does."""
-    if most is None:
+def _late_words(f: Facts, late: Late) -> str:
+    """For how much of the time they wait, or that no other task does."""
+    if not late.tid:
         return "no other task waits" if len(f.view.tasks) and not f.chosen else ""
-    return waits_words(f, most)
+    return late.words
 
 
 def _wait_behind(f: Facts, storm: list[bytes]) -> bool:

@@ -124,6 +124,24 @@ def test_of_two_that_wait_about_as_long_the_same_one_is_told_each_second() -> No
     assert told((400, 150), (120, 250)) == 41
 
 
+def test_two_services_that_are_late_alike_are_both_told() -> None:
+    """`api and web are slow`, said the users, and the headline named one of them."""
+
+    def told(*late: tuple[int, bytes, int]) -> str:
+        waiting = [tasks(tid=tid, comm=comm, run_delay_ns=ms * MS) for tid, comm, ms in late]
+        made = frame(busy=(0.6, 0.6), short_lived=short_lived(1200, MS), tasks=np.concatenate(waiting))
+        verdict = judged(made)
+        assert verdict.headline.endswith(f"; {verdict.late.words}") and verdict.late.tid == late[0][0]
+        return verdict.late.words
+
+    web = (40, b"web", 140)
+    assert told(web, (41, b"api", 130)) == "api and web wait up to 14 % of the time"
+    assert told(web, (41, b"api", 130), (42, b"db", 120)) == "api and web wait up to 14 % of the time"
+    assert told(web, (41, b"api", 90)) == "web (40) waits 14 % of the time", "few would notice"
+    assert told((40, b"web", 400), (41, b"api", 130)) == "web (40) waits 40 % of the time", "it stands out"
+    assert told(web, (41, b"web", 130)) == "web (40) waits 14 % of the time", "of one name one is enough"
+
+
 def test_a_storm_names_its_commands_and_who_waits_meanwhile() -> None:
     three = np.concatenate(
         [short_lived(count, 500_000, comm) for count, comm in ((500, b"cat"), (400, b"date"), (400, b"w"))]

@@ -120,7 +120,8 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         assert self.view is not None and self._account is not None and self.rows is not None
         settings = self.view.settings
         largest = int(self.rows[FIELDS[settings.blame][0]].max(initial=0))
-        return PairRows(rows, settings.group, settings.blame, self._account.total_ns, largest)
+        is_here = self.view.host.is_this
+        return PairRows(rows, settings.group, settings.blame, self._account.total_ns, largest, is_here)
 
     @property
     def page_rows(self) -> int:
@@ -221,7 +222,8 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
             return ()
         places = [column.header for column in self.table_columns()]
         placed = [(columns_for(blame)[places.index(column.header)], width) for column, width in self.placed]
-        rows = PairRows(pairs, view.settings.group, blame, found.total_ns, int(found.pairs[FIELDS[blame][0]].max()))
+        largest = int(found.pairs[FIELDS[blame][0]].max())
+        rows = PairRows(pairs, view.settings.group, blame, found.total_ns, largest, view.host.is_this)
         return [[], header_spans(placed, view.settings.pair_sort), *row_lines(placed, rows, len(pairs))]
 
     def _detail(self, kind: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.base.breath import keep_on
+from schedtop.base.scripts import with_script
 from schedtop.base.units import format_count, format_ns
 from schedtop.history.view import View
 from schedtop.model.groups import FIRST_INTERRUPT_ID, group_pairs, is_by_name
@@ -176,13 +177,17 @@ def _not_preempted(view: View) -> tuple[Part, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairRows:
-    """The visible pairs, how they are grouped and blamed, the whole, and the largest for the bars."""
+    """The visible pairs, how they are grouped and blamed, the whole, and the largest for the bars.
+
+    `is_here`: the tasks are now on this host, where the scripts of interpreters can be asked for.
+    """
 
     rows: Rows
     kind: str
     blame: str
     total_ns: int
     largest_ns: int
+    is_here: bool = False
 
     @property
     def times(self) -> list[int]:
@@ -198,7 +203,7 @@ class PairRows:
         told = treatments(self.rows, f"{role}_")
         numbers = (self.rows[f"{role}_{what}"].tolist() for what in ("id", "tasks"))
         return [
-            _named(name, number, count, treatment.words)
+            _named(with_script(name, number) if self.is_here else name, number, count, treatment.words)
             for name, number, count, treatment in zip(names, *numbers, told, strict=True)
         ]
 

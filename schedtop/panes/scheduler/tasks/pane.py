@@ -100,6 +100,7 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
             longest_ns,
             frame.threshold_ns,
             frame.slow_waits["wait_ns"][frame.slow_waits["cause"] == Cause.THROTTLED],
+            self.view.host.is_this,
         )
 
     @property

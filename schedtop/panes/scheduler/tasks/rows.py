@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from schedtop.base.scripts import with_script
 from schedtop.base.units import format_count, format_ns, format_rate, rate
 from schedtop.model.containers import cgroup_label
 from schedtop.model.group_latency import GroupLatency
@@ -46,10 +47,16 @@ class TaskRows:
     threshold_ns: int = 0
     throttled_ns: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
     """The slow waits for a quota, by which those are known again that were the longest of a row."""
+    is_here: bool = False
+    """The tasks are now on this host, where the scripts of interpreters can be asked for."""
 
     def names(self, field: str) -> list[str]:
         """Names of tasks, safe to draw."""
         return [steady(text(name)) for name in self.rows[field].tolist()]
+
+    def told(self, name: str, number: int) -> str:
+        """The name of a task or process with its script, if it runs one."""
+        return with_script(name, number) if self.is_here else name
 
     def rates(self, field: str) -> list[str]:
         """A count of switches as events per second."""
@@ -70,9 +77,9 @@ class TaskRows:
 
 
 def _tasks(context: TaskRows) -> list[str]:
-    own = context.own_pid
-    names = zip(context.names("comm"), context.rows["tgid"].tolist(), strict=True)
-    return [f"{name} (self)" if tgid == own else name for name, tgid in names]
+    own, rows = context.own_pid, context.rows
+    names = zip(context.names("comm"), rows["tid"].tolist(), rows["tgid"].tolist(), strict=True)
+    return [f"{name} (self)" if tgid == own else context.told(name, tid) for name, tid, tgid in names]
 
 
 def _processes(context: TaskRows) -> list[str]:
@@ -173,9 +180,8 @@ def _groups(context: TaskRows) -> list[str]:
     """Names of groups; a process with its number."""
     if context.kind != "process":
         return context.names("name")
-    return [
-        f"{name} ({number})" for name, number in zip(context.names("name"), context.rows["id"].tolist(), strict=True)
-    ]
+    named = zip(context.names("name"), context.rows["id"].tolist(), strict=True)
+    return [f"{context.told(name, number)} ({number})" for name, number in named]
 
 
 def _waiting_tasks(context: TaskRows) -> list[str]:
@@ -204,7 +210,7 @@ def _classes(context: TaskRows) -> list[str]:
 MEANINGS = {
     "class": "what is special about it: fifo or rr with its priority, deadline, batch, idle, ext, nice; gone while "
     "all that run or wait much are fair with nice 0",
-    "task": "its name; (self): schedtop's own. f filters by a part of it",
+    "task": "its name, of an interpreter with its script; (self): schedtop's own. f filters by a part of it",
     "group": "the process, cgroup, container or pid namespace",
     "tasks": "how many threads it has in the window",
     "tid": "the number of the thread",

@@ -86,7 +86,7 @@ class Done:
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
         """The verdict; or instead of it that a command is in place, and another look at what is left."""
-        if not _is_here(view) or verdict.level not in LEVELS:
+        if not view.host.is_this or verdict.level not in LEVELS:
             return verdict
         end_ns = view.frame.end_ns
         if self.is_undone(end_ns, CHECKED_NS):
@@ -126,7 +126,7 @@ class Done:
 
     def with_undo(self, verdict: Verdict, view: View) -> Verdict:
         """The verdict with what undoes its command, or the last one that was typed; or that this was undone."""
-        if not _is_here(view):
+        if not view.host.is_this:
             return verdict
         if self.is_undone(view.frame.end_ns, TOLD_UNDONE_NS):
             return verdict.beside(kept=verdict.live.kept or ("" if verdict.headline == AGAIN else UNDONE))
@@ -160,11 +160,6 @@ def _is_settling(one: _Proposed | None, rule: str, view: View) -> bool:
         return False
     settling_ns = SETTLED_NS if rule in (*OF_MUCH_WORK, *OF_QUOTAS) else NS_PER_S
     return view.frame.end_ns - one.since_ns <= view.settings.window_ns + settling_ns
-
-
-def _is_here(view: View) -> bool:
-    """Whether the tasks are real, and of this host."""
-    return bool(view.host.boot_id) and not view.host.recorded_source
 
 
 def _as_typed(command: str) -> str:

@@ -1,4 +1,4 @@
-"""Of an interpreter that starts a storm its script is named: `bash` alone says nothing."""
+"""Of an interpreter that starts a storm its script is named in the verdict: `bash` alone says nothing."""
 
 from __future__ import annotations
 
@@ -8,31 +8,7 @@ import pytest
 
 from schedtop.ui.screens.dashboard import scripts
 from schedtop.verdict.verdict import Verdict
-
-
-def command_line(proc: Path, pid: int, *arguments: str) -> None:
-    (proc / str(pid)).mkdir()
-    (proc / str(pid) / "cmdline").write_bytes("".join(f"{argument}\0" for argument in arguments).encode())
-
-
-@pytest.mark.parametrize(
-    ("arguments", "found"),
-    [
-        (("bash", "/opt/monitor.sh", "--password=x"), ("bash", "monitor.sh")),
-        (("/bin/bash", "-eu", "monitor.sh"), ("bash", "monitor.sh")),
-        (("-bash",), ("", "")),
-        (("bash", "-ec", "while :; do date; done"), ("", "")),
-        (("/usr/bin/python3.11", "-u", "/srv/poll.py", "a"), ("python3.11", "poll.py")),
-        (("python3", "-m", "http.server"), ("", "")),
-        (("perl", "-ne", "print"), ("", "")),
-        (("/usr/bin/make", "all"), ("", "")),
-        (("bash", "a\x1b[31m.sh"), ("bash", "a?[31m.sh")),
-    ],
-)
-def test_the_script_of_an_interpreter(tmp_path: Path, arguments: tuple[str, ...], found: tuple[str, str]) -> None:
-    command_line(tmp_path, 7, *arguments)
-    assert scripts.script_of("7", str(tmp_path)) == found
-    assert scripts.script_of("8", str(tmp_path)) == ("", ""), "it has ended"
+from tests.unit.base.test_scripts import command_line
 
 
 @pytest.mark.parametrize(
