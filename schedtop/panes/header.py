@@ -194,8 +194,7 @@ class HeaderPane(Canvas, can_focus=False):
             return [(f" FROZEN{behind} ", "frozen")]
         if self.ended:
             return [(" ENDED ", "frozen")]
-        # The panes behind a text are drawn again when it is closed.
-        return [("● LIVE", "live"), *([(", panes held", "notice")] if self._is_under_a_text else [])]
+        return [("● LIVE", "live")]
 
     def _clock(self, view: View) -> list[Span]:
         end_ns = view.end_time_ns

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 from rich.style import Style
 from textual import events, on
@@ -80,6 +80,9 @@ class Surface(Protocol):
         """Paints the border's first or last line with another label; false as above. `look`: a name for that
         of the label, if it has one of its own."""
 
+    def refreshed(self, canvas: Canvas) -> None:
+        """Notes that the framework paints a canvas anew."""
+
 
 class NoSurface:
     """Everything goes through the framework."""
@@ -94,6 +97,9 @@ class NoSurface:
     def paint_edge(self, _canvas: Canvas, _label: str, *, top: bool, look: str = "") -> bool:
         """Paints nothing."""
         return False
+
+    def refreshed(self, _canvas: Canvas) -> None:
+        """Knows that."""
 
 
 NO_SURFACE = NoSurface()
@@ -265,6 +271,11 @@ class Canvas(Widget, can_focus=True):
         self._measured = (None, Size(0, 0))
         if self.is_attached and self.is_running:
             self.call_later(self.draw)
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+        surface_of(self).refreshed(self)
+        return self
 
     def scroll_rows(self, rows: int) -> None:
         """Moves the position by rows, within bounds, and draws."""

@@ -2,8 +2,9 @@
 
 To the framework each change is a region of a screen that is to be composed again: for a few cells that differ it looks
 at all widgets, their styles and all Strips in these lines. Here the line before and the line now are compared, and
-what differs is painted at the place of the Canvas. That works while the Canvas is seen whole, with nothing over it,
-and while nothing is about to move; else the framework paints it.
+what differs is painted at the place of the Canvas. That works while the Canvas is seen whole, with nothing over it but
+a text that one reads, and while nothing is about to move; else the framework paints it. What is seen around a text it
+would paint anew each time, with the text.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from typing import Any
 
 from rich.segment import Segment
 from textual.geometry import Region
+from textual.strip import Strip
 from textual.widget import Widget
 
 from schedtop.ui.slices import Slices
+from schedtop.ui.terminal.cover import NO_COVER, cover_of
 from schedtop.ui.terminal.edge import Edge
 from schedtop.ui.terminal.ink import Ink, blank, ink_of
 from schedtop.ui.terminal.painter import Painter, cells_of
-from schedtop.ui.terminal.textual_private import OpenApp, forget_lines, regions_of
+from schedtop.ui.terminal.textual_private import OpenApp, forget_lines, forget_what_is_under, regions_of
 from schedtop.widgets.ascii_filter import in_ascii
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.strips import Span, Spans, steady, width_of
@@ -46,6 +49,7 @@ class Surface:
         self._regions: object = None
         self._places: Mapping[Widget, Place] = {}
         self._is_due = False
+        self._cover = NO_COVER
 
     def paint(self, canvas: Canvas, rows: Sequence[tuple[int, Spans]]) -> bool:
         """Paints these rows of a Canvas, each given with the line before; false if that does not work now."""
@@ -55,8 +59,10 @@ class Surface:
         self.breathe()
         x, y, _width, _height = place[1]
         for row, before in rows:
-            start, spans = difference(before, canvas.line_at(row))
-            self._painter.put(y + row, x + start, *self._cells(canvas, spans))
+            line = canvas.line_at(row)
+            # Around a text the framework may have painted nothing of the line before.
+            start, spans = (0, line) if self._cover.tints else difference(before, line)
+            self._put(y + row, x + start, *self._cells(canvas, spans))
             self.breathe()
         canvas.catch_up = forget_lines
         self._ask()
@@ -71,18 +77,24 @@ class Surface:
         x, y, width, height = place[0]
         canvas.catch_up = forget_lines
         label = steady(in_ascii(label) if self._ascii else label)
-        known = f"{EDGES[top]} {look}"
+        known = f"{EDGES[top]} {look}{self._under}"
         edge: Edge | None = canvas.inks.get(known)
         if edge is not None and label:
             cells = edge.cells(label, width)
         else:
             line = canvas.render_lines(Region(0, 0 if top else height - 1, width, 1))[0]
-            cells = self._painter.cells(line)
+            cells = self._painter.cells(Strip(self._cover.tinted(list(line))))
             if label:
                 canvas.inks[known] = Edge.seen_in(cells, label, right=not top)
-        self._painter.put(y if top else y + height - 1, x, *cells)
+        self._put(y if top else y + height - 1, x, *cells)
         self._ask()
         return True
+
+    def refreshed(self, canvas: Canvas) -> None:
+        """Has the framework paint a Canvas that it paints anew, even where a text lies over its screen."""
+        stack = self._app.screen_stack
+        if stack and stack[-1] is not canvas.screen and stack[-1].styles.background.a < 1:
+            stack[-1].refresh(canvas.region)
 
     def breathe(self) -> None:
         """Gives the CPU away for a moment, if it was kept for a while."""
@@ -97,6 +109,8 @@ class Surface:
                 self._app.send(sequences)
 
     def _ask(self) -> None:
+        if self._cover.tints:
+            forget_what_is_under(self._app.screen)
         if not self._is_due:
             self._is_due = True
             asyncio.get_running_loop().call_soon(self.flush)
@@ -104,22 +118,40 @@ class Surface:
     def _place(self, canvas: Canvas) -> Place | None:
         """Where a Canvas is, if it can be painted there."""
         app, screen = self._app, canvas.screen
-        if app.screen is not screen or not app.is_painting or not self._painter.knows(app.size):
+        if not app.is_painting or not self._painter.knows(app.size):
             return None
+        cover = NO_COVER if app.screen is screen else cover_of(app, screen)
         regions = regions_of(screen)
-        if regions is None:
+        if regions is None or cover is None:
             return None
+        self._cover = cover
         if regions is not self._regions:
             self._regions, self._places = regions, free_places(regions)
         return self._places.get(canvas)
+
+    def _put(self, y: int, x: int, texts: list[str], inks: list[Ink]) -> None:
+        """Paints cells of a line where nothing lies over them."""
+        for start, end in self._cover.seen(y, x, x + len(texts)):
+            part = texts[start - x : end - x]
+            # A wide character is seen whole, or not at all.
+            if not part[0]:
+                part[0] = " "
+            if end < x + len(texts) and not texts[end - x]:
+                part[-1] = " "
+            self._painter.put(y, start, part, inks[start - x : end - x])
+
+    @property
+    def _under(self) -> str:
+        """What the styles under a text are known by."""
+        return " under a text" if self._cover.tints else ""
 
     def _cells(self, canvas: Canvas, spans: Spans) -> tuple[list[str], list[Ink]]:
         """The text of each cell and its style."""
         texts: list[str] = []
         inks: list[Ink] = []
-        known = canvas.inks
+        known, under = canvas.inks, self._under
         for text, name in spans:
-            ink = known.get(name) or self._learned(canvas, name)
+            ink = known.get(f"{name}{under}") or self._learned(canvas, name)
             cells = cells_of(in_ascii(text) if self._ascii and not text.isascii() else text)
             texts += cells
             inks += [ink[1] if text.isspace() else ink[0]] * len(cells)
@@ -130,8 +162,8 @@ class Surface:
         segments = [Segment("x", canvas.style_named(name))]
         for one in canvas.get_line_filters():
             segments = one.apply(segments, canvas.background_colors[1])
-        ink = ink_of(segments[0].style, self._painter.depth)
-        canvas.inks[name] = learned = ink, blank(ink)
+        ink = ink_of(self._cover.tinted(segments)[0].style, self._painter.depth)
+        canvas.inks[f"{name}{self._under}"] = learned = ink, blank(ink)
         return learned
 
 

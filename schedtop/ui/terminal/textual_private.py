@@ -28,6 +28,7 @@ __all__ = [
     "PartialUpdate",
     "XTermParser",
     "forget_lines",
+    "forget_what_is_under",
     "keymap_of",
     "missing_names",
     "regions_of",
@@ -56,6 +57,7 @@ USED: tuple[tuple[str, str], ...] = (
 
 USED_OF_SCREENS: tuple[tuple[str, str], ...] = (
     ("_compositor", "where widgets are, and which of them lie over others"),
+    ("_dirty_regions", "whether it makes its lines again"),
     ("_layout_required", "whether it is about to place widgets anew"),
     ("_styles_cache", "the lines that it keeps of a widget"),
 )
@@ -139,6 +141,12 @@ def regions_of(screen: Screen[Any]) -> Mapping[Widget, tuple[Region, Region]] | 
 def forget_lines(widget: Widget) -> None:
     """Has textual make all lines of a widget again when it paints it next."""
     widget._styles_cache.clear()
+
+
+def forget_what_is_under(screen: Screen[Any]) -> None:
+    """Has textual make all of a screen with others under it again when it paints some of it next."""
+    screen._styles_cache.clear()
+    screen._dirty_regions.add(screen.outer_size.region)
 
 
 def missing_names() -> Iterator[str]:

@@ -143,16 +143,20 @@ class PaneLayout:
 
         `verdict`: what is thought of it; the pane that it is about is marked. `commands`: when some were typed.
         """
+        # What is seen around a text stays where it is.
+        may_move = self._screen.is_current
         cpus = len(view.frame.cpus.ids)
-        others = cpus != self.grid.cpus
-        self.grid.set_cpus(cpus)
-        if (self._empty.changed_by(self.panes, view) or others) and self._screen.is_mounted:
-            self.arrange()
+        if may_move:
+            others = cpus != self.grid.cpus
+            self.grid.set_cpus(cpus)
+            if (self._empty.changed_by(self.panes, view) or others) and self._screen.is_mounted:
+                self.arrange()
         lacks = view.frame.unavailable.keys()
         absent = frozenset(pane.id or "" for pane in self.panes if not lacks.isdisjoint(pane.PARTS))
         if view.host.recorded_source and view.frame.queue is None:
             absent |= {QUEUE}
-        self._set_absent(absent)
+        if may_move:
+            self._set_absent(absent)
         self.flag(verdict)
         for pane in self.panes:
             pane.commands = commands
@@ -162,7 +166,8 @@ class PaneLayout:
             else:
                 yield partial(pane.show, view)
         yield self._show_strip
-        self.grid.fit(self.panes, view)
+        if may_move:
+            self.grid.fit(self.panes, view)
 
     def flag(self, verdict: Verdict | None) -> None:
         """Marks the pane that the verdict is about, in the strip if it is not seen."""

@@ -259,9 +259,8 @@ class Dashboard(Screen[None]):
             yield from self.pane_layout.steps(view, self.shown.verdict, self.shown.commands)
 
     def show_header(self) -> None:
-        """Hands the header what it says of all this. It goes on behind a text: that has the command to be typed."""
-        header = self.query_one(HeaderPane)
-        header.show(
+        """Hands the header what it says of all this."""
+        self.query_one(HeaderPane).show(
             self.shown.view,
             ended=self.shown.ended,
             wanted_threshold_ns=self.source_keys.wanted_threshold_ns,
@@ -269,9 +268,6 @@ class Dashboard(Screen[None]):
             recording=self.recorder.words,
         )
         self.details.follow_verdict()
-        app: Any = self.app
-        if app.screen.is_modal and app.is_painting:
-            app.screen.refresh(header.region)
 
     def show_keys(self) -> None:
         """The key bar: the steps through time only while they do something."""

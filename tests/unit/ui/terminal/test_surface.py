@@ -83,6 +83,39 @@ async def test_what_goes_past_the_framework_is_what_it_would_paint(
         assert app.past_framework > before
 
 
+@pytest.mark.parametrize("key", ["v", "question_mark", "ctrl+p"])
+@pytest.mark.parametrize(
+    "appearance",
+    [Appearance(), Appearance(ascii=True), Appearance(theme=f"{PREFIX}light", depth=Depth.PALETTE)],
+    ids=lambda appearance: f"{appearance.theme}-{appearance.ascii}",
+)
+async def test_what_is_seen_around_a_text_goes_on(appearance: Appearance, key: str) -> None:
+    """The panes stood still behind `v`, while one waits there for what a command does."""
+    source = GivenSource(cpus=2, tasks=40, slow_waits=8)
+    app = Drawing(source, appearance=appearance)
+    async with app.run_test(size=(160, 48)) as pilot:
+        await collected(pilot, source, 2)
+        await pilot.press(key)
+        await pilot.pause()
+        assert app.screen is not app.dashboard and app.emulator is not None
+        before, shown = app.past_framework, app.emulator.lines
+        for _ in range(3):
+            await collected(pilot, source)
+            past = [list(line) for line in app.emulator.cells]
+            app.action_redraw()
+            await pilot.pause()
+            assert app.emulator.cells == past
+            assert app.emulator.lines != shown, "numbers change"
+            shown = app.emulator.lines
+        assert app.past_framework > before
+        await pilot.press("escape")
+        await collected(pilot, source)
+        past = [list(line) for line in app.emulator.cells]
+        app.action_redraw()
+        await pilot.pause()
+        assert app.emulator.cells == past
+
+
 async def test_lines_below_a_message_are_left_to_the_framework() -> None:
     source = GivenSource(cpus=2, tasks=40, slow_waits=8)
     app = Drawing(source)
