@@ -23,7 +23,6 @@ from schedtop.history.view import ViewSettings
 from schedtop.model.counts import Loss
 from schedtop.model.ext_scheduler import ExtScheduler
 from schedtop.model.filters import Filter
-from schedtop.panes.header import HeaderPane
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.cpus.pane import CpusPane
 from schedtop.panes.scheduler.tasks.pane import TasksPane
