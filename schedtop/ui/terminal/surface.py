@@ -94,6 +94,7 @@ class Surface:
         """Has the framework paint a Canvas that it paints anew, even where a text lies over its screen."""
         stack = self._app.screen_stack
         if stack and stack[-1] is not canvas.screen and stack[-1].styles.background.a < 1:
+            forget_what_is_under(stack[-1])
             stack[-1].refresh(canvas.region)
 
     def breathe(self) -> None:
