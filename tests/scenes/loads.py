@@ -37,6 +37,12 @@ while True:
 """
 """A worker of a service: so much work for each request, requests at a fixed rate, twice as many while it is busy."""
 
+_LOOP = """
+import sys
+open("/proc/self/comm", "w").write(sys.argv[1])
+while True: pass
+"""
+
 _FLOOD = """
 import os, socket, sys
 open("/proc/self/comm", "w").write(sys.argv[1])
@@ -120,6 +126,17 @@ def workers(group: Path | None, busy_from_s: float, busy_until_s: float) -> Iter
                     str(group / "cgroup.procs") if group else "", *map(str, numbers),
                 ])
             )  # fmt: skip
+        yield
+
+
+@contextmanager
+def reports() -> Iterator[None]:
+    """Two services that sleep most of the time, and two busy loops, all on CPU 1."""
+    services = [(name, "", *map(str, (3, 15, phase_ms, 0, 0))) for name, phase_ms in (("web", 0), ("api", 7))]
+    loops = [("report",)] * 2
+    with ExitStack() as stack:
+        for program, each in [*((_REQUESTS, each) for each in services), *((_LOOP, each) for each in loops)]:
+            stack.enter_context(running(["taskset", "-c", "1", sys.executable, "-I", "-S", "-c", program, *each]))
         yield
 
 

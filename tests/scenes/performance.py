@@ -29,11 +29,11 @@ from tests.scenes.activity import ACTIVITY_SHOT, activity_picture
 from tests.scenes.animation import Step, animated
 from tests.scenes.draw import Shot, set_terminal, tidied
 from tests.scenes.live import FLAME, OFFCPU_SHOT, PATH_FLAME, PATH_SHOT, lock_pictures, rename_host, until
-from tests.scenes.loads import floods, monitors, quota_group, running, workers
+from tests.scenes.loads import floods, monitors, quota_group, reports, running, workers
 from tests.scenes.scrub import OTHER, is_of_scene, renamed
 
 FIRST_LOOK, TRENDS = Shot("first-look", "", "", (100, 28)), Shot("live-trends", "", "", (120, 40), ("6",))
-BLAME = Shot("live-blame", "", "", (120, 40))
+BLAME = Shot("live-blame", "", "", (120, 40), ("3",))
 QUOTA = Shot("live-quota", "", "", (120, 40))
 INTERRUPTS = Shot("live-interrupts", "", "", (120, 40), ("I", "3"))
 FORK_STORM = Shot("live-fork-storm", "", "", (120, 40), ("5",))
@@ -41,7 +41,7 @@ STEAL = Shot("live-steal", "", "", (120, 40), ("4", "tab", *"mmmmm"))
 
 COMMANDS = {
     **dict.fromkeys((FIRST_LOOK.name, TRENDS.name), "sudo schedtop --cgroup checkout.service"),
-    BLAME.name: "sudo schedtop --threshold 1ms",
+    BLAME.name: "sudo schedtop --threshold 3ms",
     QUOTA.name: "sudo schedtop --threshold 2ms",
     INTERRUPTS.name: "sudo schedtop --threshold 1ms --interrupts",
     FORK_STORM.name: "sudo schedtop",
@@ -217,18 +217,25 @@ async def fork_storm() -> dict[str, str]:
                 return {FORK_STORM.name: await shown.picture(FORK_STORM, lambda verdict: verdict.rule == "forks")}
 
 
+async def blame() -> dict[str, str]:
+    """Two services that share a CPU with the loops of a report."""
+    async with performing(BLAME, 3, ("web", "api", "report")) as shown:
+        await shown.press(*BLAME.keys)
+        with reports():
+            await shown.pass_frames(2 * FRAMES)
+            return {BLAME.name: await shown.picture(BLAME, lambda verdict: verdict.rule == "pinned")}
+
+
 async def packets() -> dict[str, str]:
     """Programs that send themselves packets, while interrupts are timed."""
     async with performing(INTERRUPTS, 1, ("flood-a", "flood-b")) as shown:
         await shown.press(*INTERRUPTS.keys)
         with floods():
             await shown.pass_frames(2 * FRAMES)
-            blame = await shown.picture(BLAME, lambda verdict: True)
             layout = shown.app.dashboard.pane_layout
             layout.focus_pane(layout.pane_named("interrupts"))
             await shown.pass_frames(2)
-            interrupts = await shown.picture(INTERRUPTS, lambda verdict: True)
-    return {BLAME.name: blame, INTERRUPTS.name: interrupts}
+            return {INTERRUPTS.name: await shown.picture(INTERRUPTS, lambda verdict: True)}
 
 
 async def steal() -> dict[str, str]:
@@ -250,6 +257,7 @@ PERFORMANCES: dict[str, Callable[[], dict[str, str]]] = {
     FIRST_LOOK.name: lambda: asyncio.run(first_look()),
     QUOTA.name: lambda: asyncio.run(quota()),
     FORK_STORM.name: lambda: asyncio.run(fork_storm()),
+    BLAME.name: lambda: asyncio.run(blame()),
     INTERRUPTS.name: lambda: asyncio.run(packets()),
     STEAL.name: lambda: asyncio.run(steal()),
     LOCK: lock_pictures,
@@ -259,7 +267,6 @@ PERFORMANCES: dict[str, Callable[[], dict[str, str]]] = {
 
 LIVE = {name: name for name in PERFORMANCES} | {
     TRENDS.name: FIRST_LOOK.name,
-    BLAME.name: INTERRUPTS.name,
     **dict.fromkeys((OFFCPU_SHOT.name, FLAME, PATH_FLAME), LOCK),
 }
 """Of every live picture, the performance that it is of."""

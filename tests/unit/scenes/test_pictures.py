@@ -93,7 +93,7 @@ def test_live_pictures_fetch_nothing_and_name_nothing_else(name: str) -> None:
     shown = words_of(svg)
     named = set(re.findall(r"([\w./:-]+) \(\d+\)", shown))
     scene = {
-        *("web", "checkout", "monitor.sh", "flood-a", "flood-b", "client", "logger", "cache"),
+        *("web", "api", "report", "checkout", "monitor.sh", "flood-a", "flood-b", "client", "logger", "cache"),
         *("rpc-worker", "flusher", "backup", "tar", OWN.decode()),
         *("cat", "date", "expr", "true"),  # what monitor.sh starts
     }
