@@ -137,6 +137,15 @@ def by_command(rows: Rows) -> Rows:
     return sort_commands(commands, "count")
 
 
+def names_of_many(rows: Rows, least: int) -> list[bytes]:
+    """The names of which there are so many, from rows of SHORT_LIVED_DTYPE; of those that are kept apart."""
+    counts: dict[bytes, int] = {}
+    apart = rows[rows["exit_code"] != FOLDED]
+    for name, count in zip(apart["comm"].tolist(), apart["count"].tolist(), strict=True):
+        counts[name] = counts.get(name, 0) + count
+    return [name for name, count in counts.items() if count >= least]
+
+
 def sort_commands(commands: Rows, key: str) -> Rows:
     """Rows of COMMAND_DTYPE by one of SORTS, largest first; equals by count, then by name."""
     return commands[np.lexsort((commands["comm"], -commands["count"], -commands[key]))]

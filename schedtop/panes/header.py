@@ -141,7 +141,7 @@ class HeaderPane(Canvas, can_focus=False):
         self._grow()
         self.draw()
 
-    def on_resize(self, event: events.Resize) -> None:
+    def on_resize(self, event: events.Resize | events.Show) -> None:
         self._grow()
         super().on_resize(event)
 

@@ -300,11 +300,9 @@ class Canvas(Widget, can_focus=True):
     def action_last(self) -> None:
         self.action_move(self.total_rows)
 
-    def on_resize(self, _event: events.Resize) -> None:
+    @on(events.Show)
+    def on_resize(self, _event: events.Resize | events.Show) -> None:
         self.clamp_top()
-        self.draw()
-
-    def on_show(self, _event: events.Show) -> None:
         self.draw()
 
     @on(events.MouseScrollDown)

@@ -16,7 +16,7 @@ from schedtop.history.view import View
 from schedtop.model.groups import FIRST_INTERRUPT_ID, group_pairs, is_by_name
 from schedtop.model.rows import GROUPS, ROLES, Rows, take_rows, text
 from schedtop.model.sched_class import treatments
-from schedtop.model.short_lived import by_command
+from schedtop.model.short_lived import by_command, names_of_many
 from schedtop.model.waits import Explanation, explanations
 from schedtop.panes.percent import percent
 from schedtop.widgets.bars import thin_bar
@@ -107,8 +107,7 @@ def _alike(view: View) -> dict[str, npt.NDArray[np.bool_]]:
     field, short, pairs = GROUPS[view.settings.group], view.frame.short_lived, view.pairs
     if field not in ("tid", "tgid") or int(short["count"].sum()) < MANY:
         return {}
-    commands = by_command(short)
-    names = commands["comm"][(commands["count"] >= MANY) & (commands["is_folded"] == 0)]
+    names = names_of_many(short, MANY)
     tasks = view.frame.tasks
     living = tasks[field][tasks["ended"] == 0]
     return {role: np.isin(pairs[f"{role}_comm"], names) & ~np.isin(pairs[f"{role}_{field}"], living) for role in ROLES}

@@ -17,6 +17,7 @@ from schedtop.model.waits import Cause
 from schedtop.panes.first import brought_first
 from schedtop.panes.pane import EDGES, Pane
 from schedtop.panes.scheduler.tasks.rows import CLASSES, COLUMNS, GROUP_COLUMNS, OWNERS, TaskRows
+from schedtop.panes.scheduler.tasks.storm import with_storm
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans, steady
@@ -72,6 +73,8 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
         self._members: dict[int, list[int]] | None = None
         self._lacks: frozenset[str] = frozenset()
         self._victim, self._first = 0, ""
+        self._counts: dict[bytes, int] = {}
+        """How many tasks that have ended are added up, by their name."""
         self._moved_ns: dict[str, int] = {}
         """When each field of a column that may be left out was last not zero."""
 
@@ -87,7 +90,11 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
         assert self.view is not None
         frame = self.view.frame
         groups = frame.groups if frame.groups and frame.groups.kind == GROUPS[self._kind] else None
-        longest_ns = int(self.rows["run_delay_ns"].max(initial=0)) if self.rows is not None else 0
+        longest_ns = 0
+        if self.rows is not None:
+            delays_ns = self.rows["run_delay_ns"]
+            one = self.rows["tid"] != 0 if self._counts else slice(None)
+            longest_ns = int(delays_ns[one].max(initial=0))
         return TaskRows(
             rows,
             frame.interval_ns,
@@ -100,6 +107,7 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
             longest_ns,
             frame.threshold_ns,
             frame.slow_waits["wait_ns"][frame.slow_waits["cause"] == Cause.THROTTLED],
+            self._counts,
             self.view.host.is_this,
         )
 
@@ -119,8 +127,12 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
         if lacks != self._lacks:
             self._lacks = lacks
             self.forget_columns()
-        rows = view.tasks
-        if kind != "thread":
+        rows, self._counts = view.tasks, {}
+        if kind == "thread" and not view.settings.shown_filter.names_tasks:
+            rows, self._counts = with_storm(rows, view.frame.short_lived)
+            if self._counts:
+                rows = sort_tasks(rows, view.settings.task_sort)
+        elif kind != "thread":
             rows = sort_tasks(group_tasks(rows, kind, view.frame.cgroups), view.settings.task_sort)
         self._members = _members(view) if kind == "container" else None
         self.set_rows(self._in_order(rows, view), view.settings.task_sort)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from schedtop.base.scripts import with_script
 from schedtop.base.units import format_count, format_ns, format_rate, rate
@@ -47,12 +48,22 @@ class TaskRows:
     threshold_ns: int = 0
     throttled_ns: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
     """The slow waits for a quota, by which those are known again that were the longest of a row."""
+    counts: Mapping[bytes, int] = field(default_factory=dict)
+    """How many tasks without a tid are added up, by their name."""
     is_here: bool = False
     """The tasks are now on this host, where the scripts of interpreters can be asked for."""
 
     def names(self, field: str) -> list[str]:
         """Names of tasks, safe to draw."""
         return [steady(text(name)) for name in self.rows[field].tolist()]
+
+    @property
+    def is_one(self) -> npt.NDArray[np.bool_]:
+        """Which rows are one task, or one group."""
+        if "tid" not in (self.rows.dtype.names or ()):
+            return np.ones(len(self.rows), np.bool_)
+        found: npt.NDArray[np.bool_] = self.rows["tid"] != 0
+        return found
 
     def told(self, name: str, number: int) -> str:
         """The name of a task or process with its script, if it runs one."""
@@ -79,7 +90,11 @@ class TaskRows:
 def _tasks(context: TaskRows) -> list[str]:
     own, rows = context.own_pid, context.rows
     names = zip(context.names("comm"), rows["tid"].tolist(), rows["tgid"].tolist(), strict=True)
-    return [f"{name} (self)" if tgid == own else context.told(name, tid) for name, tid, tgid in names]
+    counts = map(context.counts.get, rows["comm"].tolist())
+    return [
+        f"{name} (self)" if tgid == own else context.told(name, tid) if tid else f"{name} ×{count:,}"
+        for (name, tid, tgid), count in zip(names, counts, strict=True)
+    ]
 
 
 def _processes(context: TaskRows) -> list[str]:
@@ -100,14 +115,14 @@ def _unit(path: str) -> str:
 
 def _delay_bars(context: TaskRows) -> list[str]:
     longest = max(1, context.longest_ns)
-    return [thin_bar(ns / longest, BAR_CELLS) for ns in context.rows["run_delay_ns"].tolist()]
+    return [thin_bar(min(1.0, ns / longest), BAR_CELLS) for ns in context.rows["run_delay_ns"].tolist()]
 
 
 def _delay_levels(context: TaskRows) -> list[str]:
     """Run delay by level; of groups it is the sum of many tasks, and says little of one."""
     if context.kind != "thread":
         return [""] * len(context.rows)
-    return delay_styles(context.rows["run_delay_ns"].tolist(), context.interval_ns)
+    return delay_styles(np.where(context.is_one, context.rows["run_delay_ns"], 0).tolist(), context.interval_ns)
 
 
 def _wait_levels(context: TaskRows) -> list[str]:
@@ -130,7 +145,7 @@ def _has_unseen(context: TaskRows) -> list[bool]:
     if not {"task_switches", "run_delay", "latency"}.isdisjoint(context.unavailable):
         return [False] * len(rows)
     seen = (rows["voluntary_switches"] + rows["involuntary_switches"] + 1) * rows["max_wait_ns"]
-    found: list[bool] = (rows["run_delay_ns"] > np.maximum(seen, UNSEEN_NS)).tolist()
+    found: list[bool] = (context.is_one & (rows["run_delay_ns"] > np.maximum(seen, UNSEEN_NS))).tolist()
     return found
 
 
@@ -139,8 +154,12 @@ def _longest_levels(context: TaskRows) -> list[str]:
     return [THROTTLED if throttled else style for style, throttled in zip(styles, context.throttled(), strict=True)]
 
 
-def _numbers(field: str) -> Column[TaskRows]:
-    return Column(field, 7, lambda context: list(map(str, context.rows[field].tolist())), style="dim")
+def _tids(context: TaskRows) -> list[str]:
+    return [str(tid) if tid else "·" for tid in context.rows["tid"].tolist()]
+
+
+def _cpus(context: TaskRows) -> list[str]:
+    return [str(cpu) if cpu >= 0 else "·" for cpu in context.rows["last_cpu"].tolist()]
 
 
 def _switches(context: TaskRows) -> list[str]:
@@ -210,7 +229,8 @@ def _classes(context: TaskRows) -> list[str]:
 MEANINGS = {
     "class": "what is special about it: fifo or rr with its priority, deadline, batch, idle, ext, nice; gone while "
     "all that run or wait much are fair with nice 0",
-    "task": "its name, of an interpreter with its script; (self): schedtop's own. f filters by a part of it",
+    "task": "its name, of an interpreter with its script; cat ×80: so many that have ended; (self): schedtop's own. "
+    "f filters by a part of it",
     "group": "the process, cgroup, container or pid namespace",
     "tasks": "how many threads it has in the window",
     "tid": "the number of the thread",
@@ -260,10 +280,10 @@ _REST: tuple[Column[TaskRows], ...] = (
 COLUMNS: tuple[Column[TaskRows], ...] = explained(
     (
         Column("task", 12, _tasks, right=False, grow=12, style="strong"),
-        _numbers("tid"),
+        Column("tid", 7, _tids, style="dim"),
         Column("process or unit", 15, _processes, right=False, rank=3, grow=14, style="dim", quiet=OWNERS),
         Column("class", 8, _classes, right=False, rank=1, grow=4, quiet=CLASSES),
-        Column("CPU", 4, lambda context: list(map(str, context.rows["last_cpu"].tolist())), rank=1, named=True),
+        Column("CPU", 4, _cpus, rank=1, named=True),
         *_LOST,
         Column("waits now", 10, _waiting, rank=3, part="latency", quiet="waiting_ns", level=_wait_levels),
         Column("switch/s", 9, _switches, rank=1, sort="switches"),

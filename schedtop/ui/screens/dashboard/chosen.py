@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from schedtop.history.view import View
+from schedtop.model.groups import FIRST_NAME_ID
 from schedtop.model.rows import text
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.blame.pane import BlamePane
@@ -20,6 +21,8 @@ OF_TASK = ("open", "path")
 
 NEITHER = "the task view is for tasks and processes: g groups by thread or process"
 
+MANY = "these are many tasks that have ended: Short-lived tells of them"
+
 
 def chosen_subject(pane: Pane[View], view: View | None) -> Subject | str | None:
     """The task or process of the selected row of a pane; a sentence if it is neither; `None` without a selection.
@@ -32,6 +35,8 @@ def chosen_subject(pane: Pane[View], view: View | None) -> Subject | str | None:
     kind = view.settings.group
     if isinstance(pane, SlowWaitsPane):
         return _thread(view, key[1])
+    if not 0 < key[0] < FIRST_NAME_ID and kind in ("thread", "process"):
+        return MANY
     if kind not in ("thread", "process"):
         return NEITHER
     if kind == "process":
