@@ -52,6 +52,8 @@ WHOLE_ACTION = 60
 NARROW_RELIEF = 30
 """So many cells what has helped may take before an alarm on a narrow screen."""
 
+UNDO = "undo: "
+
 _PARENTHESES = re.compile(r" \([^()]*\)")
 
 
@@ -79,10 +81,13 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     # What names the same command again can wait for the verdict in full.
     said = [item for item in verdict.evidence if not verdict.command or verdict.command not in item]
     # Where nothing is to be typed, the way back comes first; a second command in one line would be typed by mistake.
-    kept, undo = _beside_it(verdict)
-    if width_of(undo) >= width - spans_width(why):
-        undo = f"undo: {undo.partition(': ')[2]}"
-    told = filter(None, (kept, *(said if typed and not verdict.may_stay else (undo, *said))))
+    kept, undo = _beside_it(verdict, width - 1 - spans_width(why))
+    is_settled = verdict.level == "ok" and undo
+    if is_settled and width_of(undo) > width - 1 - spans_width(why):
+        why = []  # the way back is worth more than where the rest is told
+    # After a command that has helped nothing else is news.
+    others = () if is_settled and not action else said
+    told = filter(None, (kept, *(said if typed and not verdict.may_stay else (undo, *others))))
     evidence: Parts = [[(steady(item), plain)] for item in told]
     headline = _first_that_fits(headlines, lambda words: _beside(broken(words, room)[1], command), [width - 1])
     first, rest = broken(headline, room)
@@ -121,11 +126,12 @@ def tall_band(verdict: Verdict, width: int, why_key: str = "") -> list[list[Span
     Where none is to be typed, it has more of the evidence.
     """
     level = VERDICT_LEVELS[verdict.level]
-    kept, undo = _beside_it(verdict)
+    kept, undo = _beside_it(verdict, width - 1)
     if not verdict.command:
         two = verdict_band(verdict, width, why_key)
         shown = "".join(text for line in two for text, _ in line)
-        told = filter(None, map(steady, (kept, undo, *verdict.evidence)))
+        way_back = "" if undo.partition(": ")[2] in shown else undo
+        told = filter(None, map(steady, (kept, way_back, *verdict.evidence)))
         more: Parts = [[(item, level.style)] for item in told if item not in shown]
         told_too = whole_parts(more, width - 1, (SEPARATOR[0], level.style))
         return [*two, [(" ", level.style), *told_too, (" " * (width - 1 - spans_width(told_too)), level.style)]]
@@ -178,10 +184,13 @@ def _opening(verdict: Verdict, width: int) -> tuple[str, str, int, list[str]]:
     return head, relief, max(1, width - width_of(relief) - width_of(head) - 1), headlines
 
 
-def _beside_it(verdict: Verdict) -> tuple[str, str]:
-    """How long ago it was true, and how to undo the last command, as they stand within a line."""
+def _beside_it(verdict: Verdict, room: int) -> tuple[str, str]:
+    """How long ago it was true, and how to undo the last command, as they stand within a line of so many cells."""
     kept, undo = verdict.live.kept, verdict.live.undo
-    return f"{kept[:1].lower()}{kept[1:]}", f"{undo[:1].lower()}{undo[1:]}"
+    words = f"{undo[:1].lower()}{undo[1:]}"
+    if width_of(words) > room:
+        words = f"{UNDO}{undo.partition(': ')[2]}"
+    return f"{kept[:1].lower()}{kept[1:]}", words
 
 
 def _headlines(verdict: Verdict, *, relieved: bool) -> list[str]:

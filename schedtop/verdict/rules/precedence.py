@@ -106,7 +106,9 @@ def _left_words(f: Facts, top: Part) -> tuple[str, tuple[str, ...]]:
 def _behind_words(f: Facts, rows: Rows, why: Explanation) -> Iterator[str]:
     """Which tasks waited, how long, and whether they could have run elsewhere."""
     victims = _victims(f, rows)
-    beside = rows[np.isin(rows["evidence"], (Evidence.PINNED, Evidence.NOT_BALANCED))]
+    # Of those that are named: another one may be pinned. A thread of the kernel is where it belongs.
+    own = _of_processes(f, rows[np.isin(rows["tid"], [victim.tid for victim in victims])])
+    beside = own[np.isin(own["evidence"], (Evidence.PINNED, Evidence.NOT_BALANCED))]
     where = ""
     if len(beside):
         waits_ns = beside["wait_ns"]

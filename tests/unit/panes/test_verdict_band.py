@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from schedtop.panes.verdict_band import tall_band
+from schedtop.panes.verdict_band import tall_band, verdict_band
 from schedtop.verdict.verdict import Verdict
-from schedtop.widgets.strips import spans_width
+from schedtop.widgets.strips import Span, spans_width
+
+Band = Callable[[Verdict, int, str], list[list[Span]]]
 
 QUOTA = "/orders is throttled by its quota in 100 % of its periods, up to 79.4 ms"
 STORM = "bash deploy.sh starts 1,370 processes/s (true): 60 % of CPU time; web (29853) waits 18 % of the time"
@@ -92,3 +95,18 @@ def test_the_lines_tell_what_a_live_screen_knows_besides() -> None:
     (*_, third) = tall_band(checking, 98, "v")
     assert "".join(part for part, _ in third).strip() == "before: " + QUOTA
     assert "to undo the last command: echo 30000" in "".join(part for part, _ in tall_band(checking, 98, "v")[1])
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+@pytest.mark.parametrize("band", [verdict_band, tall_band])
+@pytest.mark.parametrize(
+    "command", ["taskset -cp 1 9712", "for p in 6752 6753 6754 6755; do echo 0 > /proc/$p/autogroup; done"]
+)
+def test_how_to_undo_what_has_helped_is_told_once_and_nothing_beside_it(band: Band, width: int, command: str) -> None:
+    """It stood there twice, shortened and whole, or, at 80 columns, not at all; other evidence came each second."""
+    helped = Verdict("ok", "calm", "web (7) waits 1 % of the time (45 % before)", ("little is left", "p99 is 3 ms"))
+    shown = band(helped.beside(undo=f"To undo the last command: {command}"), width, "v")
+    lines = ["".join(part for part, _ in line) for line in shown]
+    assert " ".join(lines).count(command) == 1
+    assert command in lines[1] and "little is left" not in lines[1]
+    assert all(spans_width(line) == width for line in shown)

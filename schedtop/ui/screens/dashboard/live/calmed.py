@@ -15,7 +15,7 @@ from schedtop.model.frame import Frame
 from schedtop.model.rows import KTHREADD_TGID, rows_where
 from schedtop.ui.screens.dashboard.live.done import CHECKING, OF_MUCH_WORK
 from schedtop.ui.screens.dashboard.live.held import MUCH_LESS, TOLD_NS
-from schedtop.ui.screens.dashboard.live.helped import LEVELS, less_words, rows_of
+from schedtop.ui.screens.dashboard.live.helped import HELPED_NS, LEVELS, less_words, rows_of
 from schedtop.ui.screens.dashboard.live.undo import changes
 from schedtop.verdict.advice import LOOK
 from schedtop.verdict.limits import DELAYED_SHARE
@@ -45,10 +45,15 @@ class Calmed:
         self._others: dict[int, float] = {}
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
-        """The verdict, and for half a minute with it how much less that task waits since the command was typed."""
+        """The verdict, and for a minute with it how much less that task waits since the command was typed.
+
+        What is told once is true whatever is filtered.
+        """
         settings, end_ns = view.settings.unselected, view.frame.end_ns
         if settings != self._settings:
-            self._settings, self._tid, self._command, self._since_ns = settings, 0, "", None
+            self._settings = settings
+            if self._since_ns is None:
+                self._tid, self._command = 0, ""
         if verdict.rule in OF_MUCH_WORK and changes(verdict.command) and self._is_proposed(verdict.command, end_ns):
             # In the second in which the command is typed perhaps no task waits.
             self._tid, self._since_ns = verdict.late.tid or self._tid, None
@@ -59,9 +64,9 @@ class Calmed:
             self._since_ns = end_ns
             self._before = _usual(view.series, self._tid, end_ns)
             self._others = {tid: _usual(view.series, tid, end_ns) or 0.0 for tid in _waiting(view.series[-1])}
-        if self._since_ns is None or verdict.level not in LEVELS or verdict.live.relieved:
+        if self._since_ns is None or verdict.level not in (*LEVELS, "ok") or verdict.live.relieved:
             return verdict
-        if not self._tid or self._before is None or not SURE_NS <= end_ns - self._since_ns <= TOLD_NS:
+        if not self._tid or self._before is None or not SURE_NS <= end_ns - self._since_ns <= HELPED_NS:
             return verdict
         words = self._less_words(view, self._tid, self._before, end_ns)
         if not words:

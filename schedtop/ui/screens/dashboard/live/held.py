@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import replace
 from statistics import median_high
 
-from schedtop.base.units import NS_PER_S, format_ns, format_round_ns, format_whole_s
+from schedtop.base.units import NS_PER_S, format_ns, format_whole_s
 from schedtop.history.view import ViewSettings
 from schedtop.verdict.advice import LOOK
 from schedtop.verdict.verdict import Verdict
@@ -71,7 +71,8 @@ class Held:
         if settings == self._settings and self._goes_on(verdict, end_ns, load):
             verdict = replace(verdict, level="alarm")
         if before and settings == self._settings and 0 <= ago_ns <= HELD_NS and _is_worse(before, verdict):
-            kept = before.beside(kept=f"As of {format_round_ns(ago_ns)} ago; now: {verdict.headline}")
+            now = "" if verdict.rule == before.rule == "rare" else f"; now: {verdict.headline}"
+            kept = before.beside(kept=f"As of {format_whole_s(ago_ns)} ago{now}")
             return self._with_the_end(kept, end_ns, load)
         if settings != self._settings:
             self.forget()

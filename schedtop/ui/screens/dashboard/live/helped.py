@@ -13,11 +13,13 @@ from schedtop.base.units import NS_PER_S
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
 from schedtop.model.rows import KTHREADD_TGID, Rows, rows_where
-from schedtop.ui.screens.dashboard.live.held import TOLD_NS
 from schedtop.verdict.limits import WAITS_SHARE
 from schedtop.verdict.parts import Part, waiters
 from schedtop.verdict.phrases import percent
 from schedtop.verdict.verdict import Verdict
+
+HELPED_NS = 60 * NS_PER_S
+"""So long it is told what a command has helped."""
 
 ASKED_NS = 5 * NS_PER_S
 """So long after another task took its place in the command it is asked whether it waits."""
@@ -65,11 +67,12 @@ class Helped:
         self._told_ns, self._words = 0, ""
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
-        """The verdict, and for half a minute with it which task no longer waits."""
+        """The verdict, and for a minute with it which task no longer waits; that is true whatever is filtered."""
         settings, end_ns, frame = view.settings.unselected, view.frame.end_ns, view.series[-1]
         if settings != self._settings:
-            self._settings, self._moved, self._told = settings, _NOBODY, _NOBODY
+            self._settings, self._moved = settings, _NOBODY
             self._asked.clear()
+            self._before.clear()
         found = _WIDENED.fullmatch(verdict.command) if verdict.rule in RULES else None
         moved: Moved = (int(found[2]), "tgid" if found[1] else "tid") if found else _NOBODY
         if moved != self._moved:
@@ -87,7 +90,7 @@ class Helped:
             self._before.append(_share(rows_of(frame, *moved), frame))
             if moved == self._told:
                 self._told = _NOBODY  # it waits again
-        is_told = self._told != _NOBODY and 0 <= end_ns - self._told_ns <= TOLD_NS
+        is_told = self._told != _NOBODY and 0 <= end_ns - self._told_ns <= HELPED_NS
         return verdict.beside(relieved=self._words) if is_told and verdict.level in (*LEVELS, "ok") else verdict
 
 

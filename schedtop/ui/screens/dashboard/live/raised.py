@@ -7,7 +7,7 @@ from schedtop.history.view import View, ViewSettings
 from schedtop.model.containers import cgroup_label
 from schedtop.quota.command import quota_command
 from schedtop.ui.screens.dashboard.flags import OF_QUOTAS
-from schedtop.ui.screens.dashboard.live.held import TOLD_NS
+from schedtop.ui.screens.dashboard.live.helped import HELPED_NS
 from schedtop.verdict.verdict import Verdict
 
 ASKED_NS = 5 * NS_PER_S
@@ -23,15 +23,15 @@ class Raised:
         self._since_ns = self._told_ns = 0
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
-        """The verdict, and for half a minute with it that the quota throttles no more."""
+        """The verdict, and for a minute with it that the quota throttles no more; that is true whatever is filtered."""
         settings, end_ns = view.settings.unselected, view.frame.end_ns
         if settings != self._settings:
-            self._settings, self._command, self._words = settings, "", ""
+            self._settings, self._command = settings, ""
         if verdict.rule in OF_QUOTAS and verdict.command:
             self._command, self._words, self._since_ns = verdict.command, "", end_ns
         elif 0 <= end_ns - self._since_ns <= ASKED_NS and (path := _unthrottled(view, self._command)):
             self._words, self._command, self._told_ns = f"{cgroup_label(path)} is no longer throttled", "", end_ns
-        is_told = self._words and not verdict.live.relieved and 0 <= end_ns - self._told_ns <= TOLD_NS
+        is_told = self._words and not verdict.live.relieved and 0 <= end_ns - self._told_ns <= HELPED_NS
         return verdict.beside(relieved=self._words) if is_told else verdict
 
 

@@ -147,13 +147,17 @@ class Told:
             taken = f"{LITTLE_LEFT} {format_ns(round(load * NS_PER_S))} of slow waits a second"
             calm = Verdict("ok", verdict.rule, taken, live=verdict.live)
             return calm.beside(kept="")
+        if verdict.rule == "rare" and load < RARE_LOAD:
+            # Too few to name a cause, and so nothing that the command could have left.
+            return replace(verdict, level="ok")
         return _left(verdict) if changes(verdict.command) else verdict
 
 
 def _left(verdict: Verdict) -> Verdict:
-    """The verdict without the command that would change more at once."""
+    """The verdict without the command that would change more at once: what is to be left is in order for now."""
     possible = f"If this lasts, {verdict.action[0].lower()}{verdict.action[1:]}"
-    return replace(verdict, alternatives=(possible, *verdict.alternatives), action=LEAVE_IT, command="")
+    told = (possible, *verdict.alternatives)
+    return replace(verdict, level="ok", alternatives=told, action=LEAVE_IT, command="")
 
 
 def _as_it_is(verdict: Verdict) -> Verdict:
@@ -173,8 +177,8 @@ def _in_one_line(verdict: Verdict) -> Verdict:
     # Of what may stay as it is, how much it is less than before says nothing.
     left = "" if verdict.may_stay else left
     evidence = (*filter(None, map(_clause, (left, rest))), *verdict.evidence)
-    action, command = (verdict.action, verdict.command) if verdict.may_stay else ("", "")
-    one = replace(verdict, headline=relieved, evidence=evidence, action=action, command=command)
+    told = filter(None, (verdict.action if verdict.may_stay else "", *verdict.alternatives))
+    one = replace(verdict, headline=relieved, evidence=evidence, action="", command="", alternatives=tuple(told))
     return one.beside(relieved="", ended="", left="")
 
 

@@ -122,11 +122,28 @@ def test_beside_what_has_helped_nothing_more_is_to_be_changed(sleeper: int) -> N
 
     told.shown(verdict, view(1))
     shown = later(5, "web (7) no longer waits")
-    assert shown.headline == "web had the CPU"
-    assert (shown.action, shown.command) == (LEAVE_IT, "")
+    assert (shown.level, shown.headline, *shown.evidence) == ("ok", "web (7) no longer waits", "web had the CPU")
+    assert (shown.action, shown.command) == ("", "")
     assert shown.alternatives == (f"If this lasts, let it wait: {renice}",)
-    assert (later(6, "").command, later(305, "").command) == ("", "")
-    assert later(306, "").command == renice
+    for second in (6, 305):
+        shown = later(second, "")
+        assert (shown.level, shown.headline, shown.action, shown.command) == ("ok", "web had the CPU", LEAVE_IT, "")
+    assert (later(306, "").level, later(306, "").command) == ("notice", renice)
+
+
+def test_after_a_command_that_helped_few_slow_waits_are_no_notice(sleeper: int) -> None:
+    """Each kworker that waited once behind a real-time task made the band amber again."""
+    told, verdict = Told(), alarm(widen(sleeper))
+    look = "schedtop task 8"
+    rare = Verdict("notice", "rare", "2 slow waits: too few to name a cause", (), f"Look: {look}", look)
+    assert Told().shown(rare, view(1)).level == "notice"
+    told.shown(verdict, view(1))
+    told._reliefs = (Relieved("web (7) no longer waits"),)  # type: ignore[assignment]
+    told.shown(rare, view(5))
+    told._reliefs = ()
+    shown = told.shown(rare, view(70))
+    assert (shown.level, shown.headline) == ("ok", rare.headline)
+    assert told.shown(rare, view(400)).level == "notice"
 
 
 def test_what_was_typed_is_known_under_another_filter(sleeper: int) -> None:

@@ -53,7 +53,10 @@ def test_it_is_asked_and_told_for_a_while() -> None:
     assert raised.shown(OTHER, view(7, 0)).live.relieved == ""
     raised.shown(RAISE, view(10, 4))
     assert raised.shown(OTHER, view(11, 0)).live.relieved == RAISED
-    assert raised.shown(OTHER, view(42, 0)).live.relieved == ""
+    assert raised.shown(OTHER, view(70, 0)).live.relieved == RAISED
+    filtered = ViewSettings(filter=Filter.parse("comm:web"))
+    assert raised.shown(OTHER, view(71, 0, settings=filtered)).live.relieved == RAISED, "whatever is filtered"
+    assert raised.shown(OTHER, view(72, 0)).live.relieved == ""
 
 
 def test_with_another_filter_nothing_is_told() -> None:
