@@ -141,9 +141,8 @@ class HeaderPane(Canvas, can_focus=False):
         self._grow()
         self.draw()
 
-    def on_resize(self, event: events.Resize | events.Show) -> None:
+    def on_resize(self, _event: events.Resize) -> None:
         self._grow()
-        super().on_resize(event)
 
     def draw(self) -> None:
         width = self.inner.width

@@ -301,7 +301,8 @@ class Canvas(Widget, can_focus=True):
         self.action_move(self.total_rows)
 
     @on(events.Show)
-    def on_resize(self, _event: events.Resize | events.Show) -> None:
+    @on(events.Resize)
+    def _placed_anew(self, _event: events.Show | events.Resize) -> None:
         self.clamp_top()
         self.draw()
 

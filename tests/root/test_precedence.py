@@ -208,7 +208,7 @@ def test_real_time_loop_is_named_with_what_it_leaves(watch: Watcher, front_end: 
         assert share_ns(rows, rows["cause"] == Cause.BEHIND_RT) > 0.8
         assert verdict.rule == "behind-rt", verdict
         how = "fifo 50" if front_end == "btf" else "rt 50"
-        start = f"{named(hog, how)}, real-time, keeps {named(ordinary).split(' (')[0]} off CPU 1 for "
+        start = f"{named(hog, how)}, real-time, keeps {named(ordinary).split(' (')[0]} off CPU 1: it waits "
         assert verdict.headline.startswith(start)
         assert verdict.headline.endswith("; others get 5 %")
         assert verdict.command == f"chrt -o -p 0 {hog.pid}"

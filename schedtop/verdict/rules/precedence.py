@@ -37,7 +37,9 @@ def behind_rt(f: Facts) -> Finding | None:
     # Of those that are named alone: a kworker may have waited longer.
     theirs = rows[np.isin(rows["tid"], [victim.tid for victim in victims])]
     waits = f"{_share_of_waits(theirs, top)} of {verb(len(victims), 'its', 'their')} waits, {up_to_words(theirs)}"
-    headline = f"{top.words}, real-time, keeps {whom} off CPU {cpu} for {waits}{left}"
+    share = _waiting_share(f, victims)
+    for_how_long = f": it waits {percent(share)} of the time, {up_to_words(theirs)}" if share else f" for {waits}"
+    headline = f"{top.words}, real-time, keeps {whom} off CPU {cpu}{for_how_long}{left}"
     action, command = _ordinary_words(f, top, cpu)
     named = f"{action[0].lower()}{action[1:]}".replace("make it", f"make {top.name}")
     moved = _pinned_victim(f, rows)
@@ -56,9 +58,17 @@ def behind_rt(f: Facts) -> Finding | None:
         action, command = typed(
             f"Leave {top.name} there unless something else is late; to look closer", f"schedtop task {top.tid}"
         )
-    evidence = (*why, *_behind_words(f, rows, Explanation.BEHIND_RT), *context_words(f))
+    had = (f"{top.name} had the CPU for {_share_of_waits(theirs, top)} of its waits",) if share and not is_left else ()
+    evidence = (*why, *_behind_words(f, rows, Explanation.BEHIND_RT), *had, *context_words(f))
     level, victim = "notice" if is_left else "", (moved or victims[0]).tid
     return Finding(headline, evidence, action, command, level, also, may_stay=is_left, victim=victim)
+
+
+def _waiting_share(f: Facts, victims: Sequence[Part]) -> float:
+    """For how much of the time the only one of these waits; 0: there are several, or that is not known."""
+    rows = rows_where(f.frame.tasks, f.frame.tasks["tid"] == victims[0].tid)
+    waited_ns = int(rows["run_delay_ns"].sum()) if len(victims) == 1 else 0
+    return waited_ns / max(1, f.frame.interval_ns)
 
 
 def _pinned_victim(f: Facts, rows: Rows) -> Part | None:
