@@ -276,20 +276,22 @@ def parts_width(parts: Parts) -> int:
 def _own_cost(view: View, level: int) -> list[Span]:
     """What schedtop itself takes, or the recorder took, and what it does to others.
 
-    At level 1 without the word CPU and with its own nice value alone, at 2 in fewer words, at 3 without others.
+    At level 1 without the word CPU and with its own nice value alone, at 2 in fewer words, at 3 without others; but
+    where these have waited for it as long as is slow, without its memory.
     """
     frame, who = view.frame, "recorder" if view.host.recorded_source else "self"
     share = frame.overhead.cpu_ns / frame.interval_ns if frame.interval_ns else None
-    word = "" if level else "CPU "
-    spans: list[Span] = [
-        (f"{who} ", "dim"),
-        (f"{format_ratio(share)} {word}{format_bytes(frame.overhead.rss_bytes)}", "text"),
-    ]
+    caused = _caused(view, short=level >= 2)
+    is_felt = any(style == "notice" for _, style in caused)
+    words = [format_ratio(share), *([] if level else ["CPU"])]
+    if level < 3 or not is_felt:
+        words.append(format_bytes(frame.overhead.rss_bytes))
+    spans: list[Span] = [(f"{who} ", "dim"), (" ".join(words), "text")]
     if (per_switch := frame.overhead.bpf_ns_per_switch) is not None:
         spans.append((f" {per_switch:.0f} ns/switch", "text"))
     if level < 2:
         spans += _priority(frame.overhead, whole=not level)
-    return spans + (_caused(view, short=level == 2) if level < 3 else [])
+    return spans + (caused if level < 3 or is_felt else [])
 
 
 def _caused(view: View, *, short: bool) -> list[Span]:
@@ -312,7 +314,8 @@ def _caused(view: View, *, short: bool) -> list[Span]:
         if not certain_ns:
             return [(f"{words.rstrip()}: ", "dim"), ("none seen", "text")]
         seen_ns = certain_ns // CAUSED_STEP_NS * CAUSED_STEP_NS or certain_ns
-        return [(f"{words}≥ ", "dim"), (format_ns(seen_ns), "text")]
+        is_slow = seen_ns >= view.frame.threshold_ns > 0
+        return [(f"{words}≥ ", "dim"), (format_ns(seen_ns), "notice" if is_slow else "text")]
     return [(f"{words}≤ ", "dim"), (format_ns(-(-most_ns // CAUSED_STEP_NS) * CAUSED_STEP_NS), "text")]
 
 

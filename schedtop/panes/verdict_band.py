@@ -82,11 +82,9 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     said = [item for item in verdict.evidence if not verdict.command or verdict.command not in item]
     # Where nothing is to be typed, the way back comes first; a second command in one line would be typed by mistake.
     kept, undo = _beside_it(verdict, width - 1 - spans_width(why))
-    is_settled = verdict.level == "ok" and undo
-    if is_settled and width_of(undo) > width - 1 - spans_width(why):
+    if _is_settled(verdict) and width_of(undo) > width - 1 - spans_width(why):
         why = []  # the way back is worth more than where the rest is told
-    # After a command that has helped nothing else is news.
-    others = () if is_settled and not action else said
+    others = () if _is_settled(verdict) else said
     told = filter(None, (kept, *(said if typed and not verdict.may_stay else (undo, *others))))
     evidence: Parts = [[(steady(item), plain)] for item in told]
     headline = _first_that_fits(headlines, lambda words: _beside(broken(words, room)[1], command), [width - 1])
@@ -131,7 +129,7 @@ def tall_band(verdict: Verdict, width: int, why_key: str = "") -> list[list[Span
         two = verdict_band(verdict, width, why_key)
         shown = "".join(text for line in two for text, _ in line)
         way_back = "" if undo.partition(": ")[2] in shown else undo
-        told = filter(None, map(steady, (kept, way_back, *verdict.evidence)))
+        told = filter(None, map(steady, (kept, way_back, *(() if _is_settled(verdict) else verdict.evidence))))
         more: Parts = [[(item, level.style)] for item in told if item not in shown]
         told_too = whole_parts(more, width - 1, (SEPARATOR[0], level.style))
         return [*two, [(" ", level.style), *told_too, (" " * (width - 1 - spans_width(told_too)), level.style)]]
@@ -182,6 +180,11 @@ def _opening(verdict: Verdict, width: int) -> tuple[str, str, int, list[str]]:
     relief = _relief(verdict, width * 2 // 3 - width_of(head))
     headlines = [_UNIT.sub(NO_BREAK, words) for words in _headlines(verdict, relieved=bool(relief))]
     return head, relief, max(1, width - width_of(relief) - width_of(head) - 1), headlines
+
+
+def _is_settled(verdict: Verdict) -> bool:
+    """Whether a command has helped and nothing is to be done: how to undo it is all that stands beside that."""
+    return verdict.level == "ok" and bool(verdict.live.undo) and not verdict.action
 
 
 def _beside_it(verdict: Verdict, room: int) -> tuple[str, str]:

@@ -12,12 +12,12 @@ from schedtop.model.rows import TASK_DTYPE, Rows, kernel_tids, rows_where
 from schedtop.verdict.advice import typed
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import LITTLE_LONGER, QUIET_NS, WAITS_SHARE
-from schedtop.verdict.parts import victims_of
-from schedtop.verdict.phrases import counted
+from schedtop.verdict.parts import victims_of, waiters
+from schedtop.verdict.phrases import counted, percent
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.slow import is_enough
 from schedtop.verdict.wait import explain
-from schedtop.verdict.words import context_words, p99_words, up_to_words
+from schedtop.verdict.words import context_words, p99_words, up_to_words, waits_words
 
 _ANY = typed("Still slow? See system calls, I/O (key a)", "sudo schedtop activity")
 _KNOWN = "See its path (key P) or activity (a)"
@@ -32,9 +32,11 @@ def rare(f: Facts) -> Finding | None:
     longest_ns = int(worst["wait_ns"])
     headline = f"{counted(len(rows), 'slow wait')}, the longest {format_ns(longest_ns)}: too few to name a cause"
     if (f.slow.load < WAITS_SHARE and longest_ns < LITTLE_LONGER * f.frame.threshold_ns) or _of_helpers(f, rows):
-        return Finding(headline, p99_words(f), *_elsewhere(f), level="ok")
+        return Finding(headline, (*_asked_words(f), *p99_words(f)), *_elsewhere(f), level="ok")
     action = typed("Look at this task alone", f"schedtop task {int(worst['tid'])}")
-    return Finding(headline, (explain(worst, kernel=f.view.host.kernel).rstrip("."), *p99_words(f)), *action)
+    return Finding(
+        headline, (*_asked_words(f), explain(worst, kernel=f.view.host.kernel).rstrip("."), *p99_words(f)), *action
+    )
 
 
 def _of_helpers(f: Facts, rows: Rows) -> bool:
@@ -70,7 +72,7 @@ def calm(f: Facts) -> Finding | None:
         headline = f"Waits are short: p99 is {format_ns(f.p99_ns)}"
     else:
         headline = f"No wait is slow: p99 is {format_ns(f.p99_ns)}, slow is {format_round_ns(f.frame.threshold_ns)}"
-    return Finding(headline, context_words(f), *_elsewhere(f))
+    return Finding(headline, (*_asked_words(f), *context_words(f)), *_elsewhere(f))
 
 
 def calm_by_sums(f: Facts) -> Finding | None:
@@ -83,6 +85,17 @@ def calm_by_sums(f: Facts) -> Finding | None:
     which = "what the filter shows" if f.names_tasks else which
     headline = f"Little waiting: {a_second}, of {which} together"
     return Finding(headline, (*context_words(f), *f.sums.lacks), *_elsewhere(f))
+
+
+def _asked_words(f: Facts) -> tuple[str, ...]:
+    """For how much of the time a task waits and runs that a filter asks about: of several the one that waits most."""
+    tasks = f.view.tasks
+    tasks = rows_where(tasks, tasks["run_ns"] + tasks["run_delay_ns"] > 0)
+    if not f.names_tasks or not len(tasks):
+        return ()
+    most = waiters(tasks[[int(np.argmax(tasks["run_delay_ns"]))]])[0]
+    ran = f.run_share(most.tid)
+    return (f"{waits_words(f, most)}{f' and runs {percent(ran)}' if ran is not None else ''}",)
 
 
 def _elsewhere(f: Facts) -> tuple[str, str]:

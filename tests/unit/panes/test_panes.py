@@ -420,6 +420,9 @@ async def test_the_task_that_waits_and_what_had_its_cpu_are_the_first_tasks(make
         assert await order(late) == [late, hog, *(tid for tid in as_sorted if tid not in (late, hog))]
         assert f"{len(as_sorted)} · {name} first · sorted by run delay" in text(pilot.app)
         assert await order(4_000_000) == as_sorted, "a task that is not there"
+        pane.own_pid = int(view.frame.tasks["tgid"][-2])
+        assert await order(late) == [late, *(tid for tid in as_sorted if tid != late)], "our own share is in the header"
+        pane.own_pid = None
         by_time = await order(late, task_sort="run_ns")
         assert (
             by_time

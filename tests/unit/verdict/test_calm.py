@@ -33,6 +33,19 @@ def test_a_filter_by_task_says_nothing_of_all_tasks() -> None:
     assert "p99" in judged(made, "cpu:1").headline
 
 
+def test_a_filter_by_task_tells_how_much_that_waits_and_runs() -> None:
+    """After a command for web one filters by it: `1 slow wait: too few to name a cause` is no answer."""
+    both = np.concatenate(
+        [tasks(tid=7, comm=b"web", run_ns=300 * MS, run_delay_ns=50 * MS), tasks(tid=8, comm=b"web", run_ns=5 * MS)]
+    )
+    assert judged(frame(tasks=both), "web").evidence[0] == "web (7) waits 5 % of the time and runs 30 %"
+    slow = pinned(1)
+    slow["comm"] = b"web"
+    one = judged(frame(slow, tasks=both), "web")
+    assert (one.rule, one.evidence[0]) == ("rare", "web (7) waits 5 % of the time and runs 30 %")
+    assert not any("runs" in words for words in judged(frame(tasks=both)).evidence), "nobody has asked"
+
+
 def test_the_filter_holds_for_slow_waits() -> None:
     assert judged(frame(pinned(), tasks=tasks()), "ffmpeg").rule == "calm"
 

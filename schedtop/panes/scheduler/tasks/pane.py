@@ -154,7 +154,9 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
         by_time = np.argsort(-held_ns, kind="stable")[:MOST_FIRST]
         waited_ns = rows["run_delay_ns"][rows["tid"] == self._victim].sum()
         held = pairs["other_tid"][by_time][held_ns[by_time] >= max(1, HELD_MOST * waited_ns)]
-        named = [self._victim, *held.tolist()]
+        # Our own share is told in the header.
+        own = set(rows["tid"][rows["tgid"] == self.own_pid].tolist()) if self.own_pid else set()
+        named = [self._victim, *(tid for tid in held.tolist() if tid not in own)]
         places = [place for tid in named for place in np.flatnonzero(rows["tid"] == tid)[:1].tolist()]
         first = brought_first(rows, places)
         if first is None or first["tid"][0] != self._victim:

@@ -545,6 +545,26 @@ async def test_a_bound_that_tells_nothing_of_us_is_not_shown(most_ns: int, certa
         await until(pilot, lambda: words in text(pilot.app))
 
 
+@pytest.mark.parametrize(
+    ("columns", "certain_ns", "words"),
+    [
+        (120, 7_200_000, "self 1.1 % CPU 140 MiB · delayed others ≥ 7.20 ms │"),
+        (80, 7_200_000, "│ self 1.1 % others ≥ 7.20 ms │"),
+        (80, 4_900_000, "│ self 1.1 % 140 MiB │"),
+    ],
+)
+async def test_that_others_waited_for_us_as_long_as_is_slow_is_told_at_any_width(
+    columns: int, certain_ns: int, words: str
+) -> None:
+    """It was missing at 80 columns, where one looks at a host on fire."""
+    async with running((columns, 24), frames=2) as (pilot, source, _dashboard):
+        frame = make_frame(source.scenario, source.made, np.random.default_rng(1))
+        assert frame.threshold_ns == 5_000_000
+        bounds = {"longest_caused_wait_ns": 65_700_000, "certain_caused_wait_ns": certain_ns}
+        source.put(replace(frame, overhead=replace(frame.overhead, **bounds)))
+        await until(pilot, lambda: words in text(pilot.app))
+
+
 async def test_what_we_do_to_others_is_that_of_the_last_seconds() -> None:
     """Each second had another number, and now and then the other sign."""
     async with running((160, 40), frames=2) as (pilot, source, _dashboard):
