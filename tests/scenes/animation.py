@@ -23,7 +23,7 @@ class Step:
 
 
 def animated(steps: Sequence[Step], still: int) -> str:
-    """The steps in a loop; `still`: the one that is shown where nothing moves.
+    """The steps in a loop; `still`: the one that comes first, and is shown where nothing moves.
 
     It is CSS alone: pages show pictures without their scripts.
     """
@@ -32,7 +32,7 @@ def animated(steps: Sequence[Step], still: int) -> str:
     (width, height), *others = sizes
     if others or None in boxes:
         raise ValueError("these pictures are not of one size")
-    total_s = sum(step.seconds for step in steps)
+    total_s, before_s = (sum(step.seconds for step in some) for some in (steps, steps[:still]))
     styles, groups = [], []
     begin_s = 0.0
     for number, (step, box) in enumerate(zip(steps, boxes, strict=True)):
@@ -42,7 +42,7 @@ def animated(steps: Sequence[Step], still: int) -> str:
         hidden = "" if number == 0 else "0% {visibility: hidden} "
         styles.append(
             f"@keyframes step-{number} {{{hidden}{first} {{visibility: visible}} {last} {{visibility: hidden}}}}\n"
-            f".step-{number} {{animation: step-{number} {total_s:g}s step-end infinite}}"
+            f".step-{number} {{animation: step-{number} {total_s:g}s step-end -{before_s:g}s infinite}}"
         )
         inside = step.svg[box.end() : step.svg.rindex("</svg>")]
         place = f'x="{width / 2:g}" y="{height + BAND_PX / 2:g}"'

@@ -111,7 +111,8 @@ class Surface:
 
     def _ask(self) -> None:
         if self._cover.tints:
-            forget_what_is_under(self._app.screen)
+            for above in filter(lambda screen: screen.is_modal, self._app.screen_stack):
+                forget_what_is_under(above)
         if not self._is_due:
             self._is_due = True
             asyncio.get_running_loop().call_soon(self.flush)
@@ -143,8 +144,8 @@ class Surface:
 
     @property
     def _under(self) -> str:
-        """What the styles under a text are known by."""
-        return " under a text" if self._cover.tints else ""
+        """What the styles under so many texts are known by."""
+        return f" under {len(self._cover.tints)}" if self._cover.tints else ""
 
     def _cells(self, canvas: Canvas, spans: Spans) -> tuple[list[str], list[Ink]]:
         """The text of each cell and its style."""

@@ -111,6 +111,7 @@ def test_animation_shows_its_steps_in_turn() -> None:
         "@keyframes step-1 {0% {visibility: hidden} 25.00% {visibility: visible} 100.00% {visibility: hidden}}" in made
     )
     assert made.count('class="step step-1 still"') == 1
+    assert made.count("4s step-end -1s infinite") == 2, "it begins with the one that stands still elsewhere"
     with pytest.raises(ValueError, match="one size"):
         animated([Step(svg % 1, "", 1), Step((svg % 2).replace("10 5", "9 5"), "", 1)], still=0)
 
