@@ -233,8 +233,9 @@ def _relief(verdict: Verdict, room: int) -> str:
     """
     room = min(room, NARROW_RELIEF) if verdict.level == "alarm" and room < 2 * NARROW_RELIEF else room
     words = steady(verdict.live.relieved)
-    short = _OF_TIME.sub("", words)
-    each = [f" {VERDICT_LEVELS['ok'].sign} {told} " for told in (words, short, _BEFORE.sub("", short)) if told]
+    one = words.partition("), ")[0] + ")" * ("), " in words)
+    short = _OF_TIME.sub("", one)
+    each = [f" {VERDICT_LEVELS['ok'].sign} {told} " for told in (words, one, short, _BEFORE.sub("", short)) if told]
     return next((told for told in each if width_of(told) <= room), "")
 
 

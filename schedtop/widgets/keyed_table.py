@@ -55,6 +55,7 @@ class KeyedTable(Canvas, Generic[C]):
         self.sort: str | None = None
         self.selected_key: tuple[int, ...] | None = None
         self._selected_index: int | None = None
+        self._passed: object = None
         self._placed: tuple[int, list[tuple[Column[C], int]]] = (-1, [])
 
     def table_columns(self) -> Sequence[Column[C]]:
@@ -86,17 +87,32 @@ class KeyedTable(Canvas, Generic[C]):
         return None if index is None or self.rows is None else self.rows[index]
 
     @property
+    def only_key(self) -> tuple[int, ...] | None:
+        """The key of the only row; `None`: there are more, or none."""
+        if self.rows is None or len(self.rows) != 1:
+            return None
+        return tuple(int(self.rows[0][field]) for field in self.key_fields)
+
+    @property
     def visible_selection(self) -> int | None:
         """Where the selected row is among the visible ones, from 0; `None` if it is not."""
         if self._selected_index is None or not 0 <= self._selected_index - self.top < self.page_rows:
             return None
         return self._selected_index - self.top
 
-    def set_rows(self, rows: Rows, sort: str | None) -> None:
-        """Takes new rows; a selected row that was visible stays visible wherever it is now."""
+    def set_rows(self, rows: Rows, sort: str | None, passed: object = None) -> None:
+        """Takes new rows; a selected row that was visible stays visible wherever it is now.
+
+        `passed`: the filter that they have passed; a selected row that does not pass another one is selected no more.
+        """
         was_visible = self._selected_index is not None and 0 <= self._selected_index - self.top < self.page_rows
         self.rows, self.sort, self.total_rows = rows, sort, len(rows)
         self._selected_index = self._find_selected()
+        if passed != self._passed:
+            self._passed = passed
+            if self.selected_key is not None and self._selected_index is None:
+                self.selected_key = None
+                self.post_message(self.Selected())
         if self._selected_index is not None and was_visible:
             self._reveal(self._selected_index)
         self.clamp_top()

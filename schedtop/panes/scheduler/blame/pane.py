@@ -176,7 +176,7 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
             pairs = np.concatenate((pairs[first], np.delete(pairs, first)))
         else:
             pairs = self._account.pairs
-        self.set_rows(pairs, None if self._first else view.settings.pair_sort)
+        self.set_rows(pairs, None if self._first else view.settings.pair_sort, view.settings.shown_filter)
 
     def is_idle(self, view: View) -> bool:
         frame = view.frame

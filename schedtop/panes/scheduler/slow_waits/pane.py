@@ -109,7 +109,8 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
         if shape != self._shape:
             self._shape = shape
             self.forget_columns()
-        self.set_rows(self._in_order(view.slow_waits, view), view.settings.slow_wait_sort)
+        rows = self._in_order(view.slow_waits, view)
+        self.set_rows(rows, view.settings.slow_wait_sort, view.settings.shown_filter)
         self.draw()
 
     def look_at(self, victim: int) -> None:

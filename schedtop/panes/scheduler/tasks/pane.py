@@ -135,7 +135,7 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
         elif kind != "thread":
             rows = sort_tasks(group_tasks(rows, kind, view.frame.cgroups), view.settings.task_sort)
         self._members = _members(view) if kind == "container" else None
-        self.set_rows(self._in_order(rows, view), view.settings.task_sort)
+        self.set_rows(self._in_order(rows, view), view.settings.task_sort, view.settings.shown_filter)
         self.draw()
 
     def look_at(self, victim: int) -> None:

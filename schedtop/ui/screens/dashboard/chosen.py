@@ -27,9 +27,12 @@ MANY = "these are many tasks that have ended: Short-lived tells of them"
 def chosen_subject(pane: Pane[View], view: View | None) -> Subject | str | None:
     """The task or process of the selected row of a pane; a sentence if it is neither; `None` without a selection.
 
-    The row need not be in the window any more: slow waits leave it within a second.
+    The row need not be in the window any more: slow waits leave it within a second. The only task that passes a filter
+    need not be selected.
     """
     key = pane.selected_key if isinstance(pane, TasksPane | SlowWaitsPane | BlamePane) else None
+    if key is None and view is not None and isinstance(pane, TasksPane) and view.settings.filter.names_tasks:
+        key = pane.only_key
     if key is None or view is None:
         return None
     kind = view.settings.group

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from schedtop.base.units import format_clock
@@ -9,6 +10,8 @@ from schedtop.panes.verdict_band import VERDICT_LEVELS
 from schedtop.verdict.verdict import Verdict
 from schedtop.widgets.prose import paragraph
 from schedtop.widgets.strips import Spans, steady, width_of
+
+_COMMAND = re.compile(r"(?:sudo )?(?:taskset|chrt|renice|echo|for|schedtop|ps) ")
 
 
 def verdict_title(verdict: Verdict) -> str:
@@ -42,17 +45,24 @@ def verdict_lines(verdict: Verdict, width: int, *, end_ns: int = 0) -> Iterable[
         yield from paragraph(steady(f"{reason}{rest}:" if whole else verdict.action), width)
         if whole:
             yield [("  ", "text"), (steady(verdict.command), "strong")]
-    for told in verdict.alternatives:
+    for number, told in enumerate(verdict.alternatives):
         yield []
-        yield from paragraph(steady(told), width)
+        if not number and not verdict.action:
+            yield [("What else can be done", "key")]
+        yield from _with_command_apart(told, width)
     if live.undo:
         yield []
-        reason, _, command = live.undo.partition(": ")
-        whole = width_of(command) <= width - 2
-        yield from paragraph(steady(f"{reason}:" if whole else live.undo), width, "dim")
-        if whole:
-            yield [("  ", "dim"), (steady(command), "text")]
+        yield from _with_command_apart(live.undo, width, "dim")
     yield []
     moment = f"as of {format_clock(end_ns)}, " if end_ns else ""
     rule = f"rule: {steady(verdict.rule)} · {moment}for the window and the filter shown"
     yield from paragraph(rule, width, "dim")
+
+
+def _with_command_apart(told: str, width: int, style: str = "text") -> Iterable[Spans]:
+    """A sentence; the command at its end whole, in a line of its own, if it fits there: to be copied."""
+    reason, found, command = told.rpartition(": ")
+    whole = bool(found) and bool(_COMMAND.match(command)) and width_of(command) <= width - 2
+    yield from paragraph(steady(f"{reason}:" if whole else told), width, style)
+    if whole:
+        yield [("  ", style), (steady(command), "text")]

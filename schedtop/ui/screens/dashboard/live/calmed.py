@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
 from statistics import median_high
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from schedtop.ui.screens.dashboard.live.helped import HELPED_NS, LEVELS, less_wo
 from schedtop.ui.screens.dashboard.live.undo import changes
 from schedtop.verdict.advice import LOOK
 from schedtop.verdict.limits import DELAYED_SHARE
-from schedtop.verdict.parts import waiters
+from schedtop.verdict.parts import Part, waiters
+from schedtop.verdict.phrases import percent
 from schedtop.verdict.verdict import Verdict
 
 COMPARED_NS = 5 * NS_PER_S
@@ -30,8 +31,19 @@ and that the command holds is seen ten seconds later."""
 MOST_OTHERS, ASKED_OTHERS = 2, 6
 """So many others that wait less are told, of so many that waited most."""
 
+ALIKE = 0.5
+"""One that waited this part of what the first one did is told beside it."""
+
 SURE_NS = 2 * NS_PER_S
 """So much of the time since is needed."""
+
+
+class _Less(NamedTuple):
+    """A task, and for how much of the time it waits and did before."""
+
+    task: Part
+    now: float
+    before: float
 
 
 class Calmed:
@@ -68,21 +80,24 @@ class Calmed:
             return verdict
         if not self._tid or self._before is None or not SURE_NS <= end_ns - self._since_ns <= HELPED_NS:
             return verdict
-        words = self._less_words(view, self._tid, self._before, end_ns)
-        if not words:
+        most = self._less(view, self._tid, self._before, end_ns)
+        if most is None:
             return verdict
+        words = less_words(*most)
         late = (one for one in self._others.items() if one[0] != self._tid and one[1] >= DELAYED_SHARE)
-        told = (self._less_words(view, *one, end_ns) for one in late)
-        others = islice(filter(None, told), MOST_OTHERS)
-        return replace(verdict, evidence=(*others, *verdict.evidence)).beside(relieved=words)
+        others = [less for one in late if (less := self._less(view, *one, end_ns))][:MOST_OTHERS]
+        if others and others[0].before >= ALIKE * self._before:
+            # Of two that were late alike it is asked whether both have been helped.
+            second = others.pop(0)
+            words += f", {second.task.name} {percent(second.now)} ({percent(second.before)})"
+        evidence = (*(less_words(*less) for less in others), *verdict.evidence)
+        return replace(verdict, evidence=evidence).beside(relieved=words)
 
-    def _less_words(self, view: View, tid: int, before: float, end_ns: int) -> str:
-        """How much less that task waits; empty if it does not."""
+    def _less(self, view: View, tid: int, before: float, end_ns: int) -> _Less | None:
+        """How much less that task waits; `None` if it does not."""
         now = _share(view.series, tid, self._since_ns or 0, end_ns)
         task = next(iter(waiters(rows_of(view.series[-1], tid))), None)
-        if task is None or now is None or now > MUCH_LESS * before:
-            return ""
-        return less_words(task, now, before)
+        return _Less(task, now, before) if task and now is not None and now <= MUCH_LESS * before else None
 
     def _is_proposed(self, command: str, end_ns: int) -> bool:
         """Whether it is still to be typed, or another one long after the last."""

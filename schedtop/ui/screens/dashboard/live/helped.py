@@ -64,7 +64,7 @@ class Helped:
         self._moved = self._told = _NOBODY
         self._asked: list[_Asked] = []
         self._before: deque[float] = deque(maxlen=USUAL_OF)
-        self._told_ns, self._words = 0, ""
+        self._told_ns, self._words, self._waited = 0, "", 0.0
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
         """The verdict, and for a minute with it which task no longer waits; that is true whatever is filtered."""
@@ -83,13 +83,15 @@ class Helped:
         self._asked = [one for one in self._asked if _is_asked(one, moved, end_ns)]
         for one in self._asked:
             if words := _relief_words(frame, one.moved, one.before):
-                self._words, self._told_ns, self._told = words, end_ns, one.moved
+                self._words, self._told_ns, self._told, self._waited = words, end_ns, one.moved, one.before
                 self._asked.remove(one)
                 break
         if moved != _NOBODY:
             self._before.append(_share(rows_of(frame, *moved), frame))
             if moved == self._told:
                 self._told = _NOBODY  # it waits again
+        if self._told != _NOBODY and _share(rows_of(frame, *self._told), frame) > _still_helped(self._waited):
+            self._told = _NOBODY
         is_told = self._told != _NOBODY and 0 <= end_ns - self._told_ns <= HELPED_NS
         return verdict.beside(relieved=self._words) if is_told and verdict.level in (*LEVELS, "ok") else verdict
 
@@ -111,7 +113,12 @@ def _relief_words(frame: Frame, moved: Moved, before: float) -> str:
     task, now = waiters(rows)[int(np.argmax(rows["run_delay_ns"]))], _share(rows, frame)
     if now < NEARLY_NONE:
         return f"{task.words} no longer waits"
-    return less_words(task, now, before) if now <= max(WAITS_SHARE, A_LITTLE * before) else ""
+    return less_words(task, now, before) if now <= _still_helped(before) else ""
+
+
+def _still_helped(before: float) -> float:
+    """For how much of the time it may wait and is still helped."""
+    return max(WAITS_SHARE, A_LITTLE * before)
 
 
 def rows_of(frame: Frame, number: int, field: str = "tid") -> Rows:

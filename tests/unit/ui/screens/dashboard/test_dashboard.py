@@ -26,11 +26,13 @@ from schedtop.model.filters import Filter
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.cpus.pane import CpusPane
 from schedtop.panes.scheduler.tasks.pane import TasksPane
+from schedtop.panes.task.past import Subject
 from schedtop.sources.synthetic.scheduler import make_frame
 from schedtop.ui.app import SchedtopApp
 from schedtop.ui.bars.filter import FilterBar
 from schedtop.ui.layout.arrangement import STRIP_MOST
 from schedtop.ui.layout.presets import INTERRUPTS, NOT_IN_STRIP, PRESETS
+from schedtop.ui.screens.dashboard.chosen import chosen_subject
 from schedtop.ui.screens.dashboard.screen import Dashboard
 from schedtop.ui.screens.help.screen import HelpScreen
 from schedtop.ui.screens.text import TextScreen
@@ -363,6 +365,29 @@ async def test_filter() -> None:
         assert dashboard.focused is dashboard.pane_layout.current
         await pilot.press("f", "escape")
         assert not dashboard.timeline.settings.filter
+
+
+async def test_a_filter_drops_a_selection_that_it_hides() -> None:
+    """`P` opened the path of a task that the filter hid; the only one that passes is meant without a selection."""
+    async with running(size=(120, 40)) as (pilot, source, dashboard):
+        await to_pane(pilot, "tasks")
+        pane = dashboard.pane_layout.current
+        assert isinstance(pane, TasksPane) and pane.rows is not None
+        first, last = (int(pane.rows["tid"][place]) for place in (0, -1))
+        pane.select(0)
+        await pilot.pause()
+        assert isinstance(chosen_subject(pane, dashboard.view), Subject)
+        dashboard.shown.set_settings(replace(dashboard.shown.settings, filter=Filter.parse(f"tid:{first}")))
+        await collected(pilot, source)
+        assert pane.selected_key is not None, "it passes"
+        dashboard.shown.set_settings(replace(dashboard.shown.settings, filter=Filter.parse(f"tid:{last}")))
+        await collected(pilot, source)
+        assert pane.selected_key is None and dashboard.shown.settings.selected_task is None
+        subject = chosen_subject(pane, dashboard.view)
+        assert isinstance(subject, Subject) and subject.tid == last
+        dashboard.shown.set_settings(replace(dashboard.shown.settings, filter=Filter()))
+        await collected(pilot, source)
+        assert chosen_subject(pane, dashboard.view) is None
 
 
 async def test_filter_that_is_wrong_says_so_in_place() -> None:

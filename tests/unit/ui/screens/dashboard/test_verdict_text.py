@@ -24,6 +24,17 @@ def test_what_can_be_done_instead_is_below_what_to_do() -> None:
     ]
 
 
+def test_commands_of_other_possibilities_are_whole_as_well() -> None:
+    """`do echo 19 >` ended a line in the middle of prose: nobody could copy it."""
+    loop = "for p in 21223 21224 21225; do echo 19 > /proc/$p/autogroup; done"
+    told = (f"If this lasts, lower the priority of their sessions: {loop}", "It may hold a lock: nobody knows")
+    settled = Verdict("ok", "blocker", "api waits 3 % of the time", alternatives=told)
+    lines = ["".join(part for part, _ in line) for line in verdict_lines(settled, 76)]
+    assert f"  {loop}" in lines
+    assert lines[lines.index("What else can be done") + 1] == "If this lasts, lower the priority of their sessions:"
+    assert "It may hold a lock: nobody knows" in lines
+
+
 def test_what_is_told_beside_a_live_verdict_has_lines_of_its_own() -> None:
     live = VERDICT.beside(
         ended="The alarm ended 4 s ago",

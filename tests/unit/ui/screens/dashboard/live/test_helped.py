@@ -79,6 +79,12 @@ def test_a_command_for_another_task_alone_says_nothing() -> None:
     assert relieved((pinned(7), 300), (pinned(8, "notice"), 3))[-1] == "api (7) no longer waits"
 
 
+def test_what_waits_again_is_told_no_longer() -> None:
+    """`✓ web waits 1 % of the time` stood there for a minute, whatever came."""
+    assert relieved((pinned(7), 400), *[(pinned(8), 8)] * 2, (pinned(8), 90))[-1] == "api (7) no longer waits"
+    assert relieved((pinned(7), 400), *[(pinned(8), 8)] * 2, (pinned(8), 110), (pinned(8), 8))[-2:] == ["", ""]
+
+
 def test_what_is_proposed_for_one_second_in_between_hides_nothing() -> None:
     """orders was helped; in the second of the command a hog was to be moved, and then nothing any more."""
     nothing = Verdict("notice", "pinned", "hogs take turns", (), "Leave it: schedtop task 8", "schedtop task 8")
