@@ -28,6 +28,9 @@ VERDICT_LINES = 2
 BANDS = ("notice", "alarm")
 """The levels whose colour fills the lines: what is in order does not shout."""
 
+HELPED = "helped"
+"""What fills the first line while it says what a command has helped."""
+
 COMMAND_STYLES = {"notice-band": "notice-command", "alarm": "alarm-command"}
 """What sets off the command in such a band."""
 
@@ -110,11 +113,17 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     if not second and said and not verdict.action:
         # Nothing is to be done: a part of why is better than an empty line.
         second = [(clip(steady(said[0]), room), plain)]
-    lines: list[list[Span]] = [[(head, level.style), (" ", plain), (first, strong)], [(" ", plain), *second]]
+    looks = (level.style, plain, strong)
+    if _is_settled(verdict):
+        looks = (HELPED, HELPED, HELPED)
+    lines: list[list[Span]] = [
+        [(words, look) for words, look in zip((head, " ", first), looks, strict=True)],
+        [(" ", plain), *second],
+    ]
     if relief:
         lines[0].insert(0, (relief, VERDICT_LEVELS["ok"].style))
     lines[1] += [(" " * max(0, width - spans_width(lines[1]) - spans_width(why)), plain), *why]
-    lines[0].append((" " * max(0, width - spans_width(lines[0])), plain))
+    lines[0].append((" " * max(0, width - spans_width(lines[0])), looks[1]))
     return lines
 
 

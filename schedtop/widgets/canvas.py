@@ -45,6 +45,7 @@ LOOKS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
         "grave": ("error", "", "$level-style"),
         "frozen": ("foreground", "selected", "$frozen-style"),
         "live": ("success", "", "bold"),
+        "helped": ("success", "", "bold reverse"),
         "heat": ("primary", "", ""),
         "slow": ("warning", "", ""),
         "throttled": ("throttled", "", "bold"),

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from schedtop.panes.verdict_band import tall_band, verdict_band
+from schedtop.panes.verdict_band import HELPED, tall_band, verdict_band
 from schedtop.verdict.verdict import Verdict
 from schedtop.widgets.strips import Span, spans_width
 
@@ -110,3 +110,6 @@ def test_how_to_undo_what_has_helped_is_told_once_and_nothing_beside_it(band: Ba
     assert " ".join(lines).count(command) == 1
     assert command in lines[1] and "little is left" not in lines[1]
     assert all(spans_width(line) == width for line in shown)
+    assert {style for _, style in shown[0]} == {HELPED} and HELPED not in {style for _, style in shown[1]}
+    calm = replace(helped, action="Still slow? x", command="x").beside(undo=f"To undo the last command: {command}")
+    assert HELPED not in {style for line in band(calm, width, "v") for _, style in line}
