@@ -126,6 +126,9 @@ class TextScreen(ModalScreen[None]):
     def on_mount(self, _event: events.Mount) -> None:
         self._content.focus()
 
+    def on_resize(self, _event: events.Resize) -> None:
+        self._content.styles.min_height = None  # it may be more than there is now
+
     def on_click(self, event: events.Click) -> None:
         if not self._content.region.contains(event.screen_x, event.screen_y):
             close(self)

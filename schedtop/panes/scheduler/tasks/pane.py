@@ -18,6 +18,7 @@ from schedtop.panes.first import brought_first
 from schedtop.panes.pane import EDGES, Pane
 from schedtop.panes.scheduler.tasks.rows import CLASSES, COLUMNS, GROUP_COLUMNS, OWNERS, TaskRows
 from schedtop.panes.scheduler.tasks.storm import with_storm
+from schedtop.widgets.canvas import surface_of
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans, steady
@@ -129,7 +130,7 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
             self.forget_columns()
         rows, self._counts = view.tasks, {}
         if kind == "thread" and not view.settings.shown_filter.names_tasks:
-            rows, self._counts = with_storm(rows, view.frame.short_lived)
+            rows, self._counts = with_storm(rows, view.frame.short_lived, surface_of(self).breathe)
             if self._counts:
                 rows = sort_tasks(rows, view.settings.task_sort)
         elif kind != "thread":

@@ -2,40 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from zlib import crc32
 
 import numpy as np
 
-from schedtop.model.rows import TASK_SUMS, Rows
+from schedtop.base.breath import keep_on
+from schedtop.model.rows import TASK_SUMS, Rows, name_words, neighbours, rows_where, take_rows
 from schedtop.model.short_lived import names_of_many
 
 MANY = 10
 """From so many on, those of a name are added up."""
 
 
-def with_storm(rows: Rows, short: Rows) -> tuple[Rows, dict[bytes, int]]:
+def with_storm(rows: Rows, short: Rows, breathe: Callable[[], object] = keep_on) -> tuple[Rows, dict[bytes, int]]:
     """Rows of TASK_DTYPE with those of short-lived commands added up by name, and how many these are.
 
-    `short`: rows of SHORT_LIVED_DTYPE of the same window. Such a row has no tid, and so no CPU and no class.
+    `short`: rows of SHORT_LIVED_DTYPE of the same window. Such a row has no tid, and so no CPU and no class. `breathe`
+    is called in between.
     """
     ended = np.flatnonzero(rows["ended"])
     if len(ended) < MANY or not (names := names_of_many(short, MANY)):
         return rows, {}
-    known = rows["comm"][ended]
-    counts: dict[bytes, int] = {}
-    sums, gone = [], []
-    for name in names:
-        own = ended[known == name]
-        if len(own) < MANY:
-            continue
-        whole = np.zeros(1, rows.dtype)
-        whole["comm"], whole["start_ns"], whole["last_cpu"] = name, crc32(name), -1
-        for field in TASK_SUMS:
-            whole[field] = rows[field][own].sum()
-        whole["max_wait_ns"] = rows["max_wait_ns"][own].max()
-        counts[name] = len(own)
-        sums.append(whole)
-        gone.append(own)
-    if not counts:
+    order, starts = neighbours(name_words(take_rows(rows, ended), "comm"))
+    breathe()
+    own = take_rows(rows, ended[order])
+    counts = np.diff(np.append(starts, len(own)))
+    is_added = (counts >= MANY) & np.isin(own["comm"][starts], names)
+    if not is_added.any():
         return rows, {}
-    return np.concatenate((np.delete(rows, np.concatenate(gone)), *sums)), counts
+    breathe()
+    sums = np.zeros(len(starts), rows.dtype)
+    sums["comm"], sums["last_cpu"] = own["comm"][starts], -1
+    for field in TASK_SUMS:
+        sums[field] = np.add.reduceat(own[field], starts)
+    sums["max_wait_ns"] = np.maximum.reduceat(own["max_wait_ns"], starts)
+    sums["start_ns"] = [crc32(name) for name in sums["comm"].tolist()]
+    breathe()
+    gone = np.zeros(len(rows), np.bool_)
+    gone[ended[order]] = np.repeat(is_added, counts)
+    found = np.concatenate((rows_where(rows, ~gone), sums[is_added]))
+    return found, dict(zip(sums["comm"][is_added].tolist(), counts[is_added].tolist(), strict=True))

@@ -154,10 +154,10 @@ class Told:
 
 
 def _left(verdict: Verdict) -> Verdict:
-    """The verdict without the command that would change more at once: what is to be left is in order for now."""
+    """The verdict without the command that would change more at once: single slow waits are in order for now."""
     possible = f"If this lasts, {verdict.action[0].lower()}{verdict.action[1:]}"
-    told = (possible, *verdict.alternatives)
-    return replace(verdict, level="ok", alternatives=told, action=LEAVE_IT, command="")
+    told, level = (possible, *verdict.alternatives), "ok" if verdict.rule in BY_SLOW_WAITS else verdict.level
+    return replace(verdict, level=level, alternatives=told, action=LEAVE_IT, command="")
 
 
 def _as_it_is(verdict: Verdict) -> Verdict:
