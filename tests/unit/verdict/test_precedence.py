@@ -305,6 +305,29 @@ def test_idle_cpu_stays_evidence_beside_a_class() -> None:
     assert cause_of(unused) is Cause.IDLE_CPU
 
 
+def test_that_one_is_pinned_is_said_of_those_that_are_named() -> None:
+    """`bash (18763) is pinned to it` was true of a kworker, which the headline did not name."""
+
+    def told(pinned: int) -> tuple[str, ...]:
+        web, kworker = made(FAIR, FIFO), made(FAIR, FIFO)[:10]
+        web["tid"], web["comm"] = 7, b"web"
+        kworker["tid"], kworker["comm"] = 8, b"kworker/1:1"
+        rows = np.concatenate((web, kworker))
+        own = rows["tid"] == pinned
+        rows["idle_cpu"][own], rows["idle_cpu_ns"][own], rows["evidence"][own] = (
+            0,
+            rows["wait_ns"][own],
+            Evidence.PINNED,
+        )
+        there = [tasks(tid=7, comm=b"web"), tasks(tid=8, comm=b"kworker/1:1", parent_tgid=2)]
+        verdict = judged(rows, tasks=np.concatenate(there))
+        assert "keeps web off CPU 1" in verdict.headline
+        return verdict.evidence
+
+    assert "web (7) is pinned to it, while CPU 0 is 94 % idle" in told(7)
+    assert not any("pinned" in words for words in told(8))
+
+
 @pytest.mark.parametrize(
     ("host", "how", "limit", "words"),
     [

@@ -17,7 +17,7 @@ from schedtop.ui.screens.help.screen import HelpScreen
 from schedtop.ui.screens.palette import Palette
 from schedtop.ui.screens.task.screen import TaskScreen
 from schedtop.ui.screens.task.sections import SECTIONS
-from schedtop.ui.screens.text import TextScreen
+from schedtop.ui.screens.text import Text, TextBox, TextScreen
 from tests.unit.ui.drive import collected, to_pane
 from tests.unit.ui.keys.test_order import typed
 from tests.unit.ui.screens.dashboard.test_dashboard import running
@@ -181,6 +181,24 @@ async def test_what_is_under_a_text_is_seen_around_it_and_goes_on() -> None:
         await pilot.press("escape")
         assert pilot.app.screen is dashboard
         assert "Latency over time" in _as_sent(pilot.app)
+
+
+async def test_an_open_text_that_changes_gets_no_lower_unless_the_terminal_does() -> None:
+    def lines(count: int) -> Text:
+        return lambda width: [[(f"line {number}", "text")] for number in range(count)]
+
+    async with running(size=(120, 40)) as (pilot, _source, _dashboard):
+        shown = TextScreen("Text", lines(12))
+        await pilot.app.push_screen(shown)
+        await pilot.pause()
+        box = shown.query_one(TextBox)
+        height = box.outer_size.height
+        shown.replace("Text", lines(4))
+        await pilot.pause()
+        assert box.outer_size.height == height
+        await pilot.resize_terminal(120, 10)
+        await pilot.pause()
+        assert box.outer_size.height <= 10
 
 
 def _as_sent(app: App[Any]) -> str:

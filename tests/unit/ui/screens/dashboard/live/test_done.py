@@ -131,6 +131,17 @@ def test_beside_what_has_helped_nothing_more_is_to_be_changed(sleeper: int) -> N
     assert (later(306, "").level, later(306, "").command) == ("notice", renice)
 
 
+def test_after_a_command_that_helped_another_kind_of_trouble_stays_a_notice(sleeper: int) -> None:
+    told, quota = Told(), "echo 200000 > /sys/fs/cgroup/cpu/orders/cpu.cfs_quota_us"
+    told.shown(alarm(widen(sleeper)), view(1))
+    told._reliefs = (Relieved("web (7) no longer waits"),)  # type: ignore[assignment]
+    told.shown(alarm(widen(sleeper)), view(5))
+    shown = told.shown(
+        Verdict("notice", "throttled", "/orders is throttled", (), f"Raise it: {quota}", quota), view(20)
+    )
+    assert (shown.level, shown.headline, shown.command) == ("notice", "/orders is throttled", "")
+
+
 def test_after_a_command_that_helped_few_slow_waits_are_no_notice(sleeper: int) -> None:
     """Each kworker that waited once behind a real-time task made the band amber again."""
     told, verdict = Told(), alarm(widen(sleeper))
