@@ -47,6 +47,9 @@ SUMS = ("count", "run_ns", "run_delay_ns", "lived_ns", "switches")
 
 EXIT_UNKNOWN, FOLDED = -1, -2
 
+MANY = 10
+"""Of so many of one name in a window, tables have a line for all."""
+
 MOST_ROWS = 512
 """How many rows an interval keeps; the tasks of the others are in a row for all of them."""
 
@@ -137,13 +140,13 @@ def by_command(rows: Rows) -> Rows:
     return sort_commands(commands, "count")
 
 
-def names_of_many(rows: Rows, least: int) -> list[bytes]:
-    """The names of which there are so many, from rows of SHORT_LIVED_DTYPE; of those that are kept apart."""
+def names_of_many(rows: Rows) -> list[bytes]:
+    """The names of which there are MANY, from rows of SHORT_LIVED_DTYPE; of those that are kept apart."""
     counts: dict[bytes, int] = {}
     apart = rows[rows["exit_code"] != FOLDED]
     for name, count in zip(apart["comm"].tolist(), apart["count"].tolist(), strict=True):
         counts[name] = counts.get(name, 0) + count
-    return [name for name, count in counts.items() if count >= least]
+    return [name for name, count in counts.items() if count >= MANY]
 
 
 def sort_commands(commands: Rows, key: str) -> Rows:

@@ -157,16 +157,12 @@ class HeaderPane(Canvas, can_focus=False):
             band = verdict_band(self.verdict, width, self.why_key)
         self.put([*band, self._state_line(self.view, width)])
 
-    @property
-    def _is_under_a_text(self) -> bool:
-        return self.app.screen is not self.screen
-
     def _grow(self) -> None:
         """Takes a third line for the verdict on a narrow screen, while it has a band.
 
         Not behind a text: what is seen around that stays where it was.
         """
-        if self.view is None or not self.inner.width or self._is_under_a_text:
+        if self.view is None or not self.inner.width or self.app.screen is not self.screen:
             return
         is_banded = self.verdict is not None and self.verdict.level in BANDS
         is_tall = is_banded and self.inner.width < NARROW and self.app.size.height >= LEAST_TALL

@@ -15,9 +15,3 @@ def is_on_top(screen: Screen[Any]) -> bool:
     """
     stack = screen.app.screen_stack
     return bool(stack) and stack[-1] is screen
-
-
-def is_under_another(screen: Screen[Any]) -> bool:
-    """Whether another screen is over this one: what is seen around a text stays where it is."""
-    stack = screen.app.screen_stack
-    return screen in stack and stack[-1] is not screen

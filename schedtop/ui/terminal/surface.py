@@ -110,11 +110,11 @@ class Surface:
                 self._app.send(sequences)
 
     def _ask(self) -> None:
-        if self._cover.tints:
-            for above in filter(lambda screen: screen.is_modal, self._app.screen_stack):
-                forget_what_is_under(above)
         if not self._is_due:
             self._is_due = True
+            if self._cover.tints:
+                for above in filter(lambda screen: screen.is_modal, self._app.screen_stack):
+                    forget_what_is_under(above)
             asyncio.get_running_loop().call_soon(self.flush)
 
     def _place(self, canvas: Canvas) -> Place | None:

@@ -16,7 +16,7 @@ from schedtop.history.view import View
 from schedtop.model.groups import FIRST_INTERRUPT_ID, group_pairs, is_by_name
 from schedtop.model.rows import GROUPS, ROLES, Rows, take_rows, text
 from schedtop.model.sched_class import treatments
-from schedtop.model.short_lived import by_command, names_of_many
+from schedtop.model.short_lived import MANY, by_command, names_of_many
 from schedtop.model.waits import Explanation, explanations
 from schedtop.panes.percent import percent
 from schedtop.widgets.bars import thin_bar
@@ -32,9 +32,6 @@ OTHER_BLAME = {"blocker": "preemptor", "preemptor": "blocker"}
 
 TITLES = {"blocker": "Blame: who held the CPU", "preemptor": "Blame: who took the CPU"}
 """The title of the pane by the way to blame."""
-
-MANY = 10
-"""Of so many short-lived tasks of one name in the window, the pairs are added up."""
 
 SHORT_NS = 100_000
 """Waits that are shorter are not looked at one by one."""
@@ -107,7 +104,7 @@ def _alike(view: View) -> dict[str, npt.NDArray[np.bool_]]:
     field, short, pairs = GROUPS[view.settings.group], view.frame.short_lived, view.pairs
     if field not in ("tid", "tgid") or int(short["count"].sum()) < MANY:
         return {}
-    names = names_of_many(short, MANY)
+    names = names_of_many(short)
     tasks = view.frame.tasks
     living = tasks[field][tasks["ended"] == 0]
     return {role: np.isin(pairs[f"{role}_comm"], names) & ~np.isin(pairs[f"{role}_{field}"], living) for role in ROLES}

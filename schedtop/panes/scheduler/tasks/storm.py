@@ -9,10 +9,7 @@ import numpy as np
 
 from schedtop.base.breath import keep_on
 from schedtop.model.rows import TASK_SUMS, Rows, name_words, neighbours, rows_where, take_rows
-from schedtop.model.short_lived import names_of_many
-
-MANY = 10
-"""From so many on, those of a name are added up."""
+from schedtop.model.short_lived import MANY, names_of_many
 
 
 def with_storm(rows: Rows, short: Rows, breathe: Callable[[], object] = keep_on) -> tuple[Rows, dict[bytes, int]]:
@@ -22,7 +19,7 @@ def with_storm(rows: Rows, short: Rows, breathe: Callable[[], object] = keep_on)
     is called in between.
     """
     ended = np.flatnonzero(rows["ended"])
-    if len(ended) < MANY or not (names := names_of_many(short, MANY)):
+    if len(ended) < MANY or not (names := names_of_many(short)):
         return rows, {}
     order, starts = neighbours(name_words(take_rows(rows, ended), "comm"))
     breathe()

@@ -20,7 +20,6 @@ from schedtop.ui.layout.strip import PaneStrip
 from schedtop.ui.screens.dashboard.empty_panes import EmptyPanes
 from schedtop.ui.screens.dashboard.flags import flagged
 from schedtop.ui.screens.dashboard.hint import Hint
-from schedtop.ui.screens.still import is_under_another
 from schedtop.ui.slices import Step
 from schedtop.verdict.verdict import Verdict
 
@@ -144,7 +143,8 @@ class PaneLayout:
 
         `verdict`: what is thought of it; the pane that it is about is marked. `commands`: when some were typed.
         """
-        may_move = not is_under_another(self._screen)
+        # What is seen around a text stays where it is.
+        may_move = self._screen.is_current
         cpus = len(view.frame.cpus.ids)
         if may_move:
             others = cpus != self.grid.cpus
