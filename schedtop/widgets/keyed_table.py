@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from time import monotonic
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -19,6 +20,9 @@ C = TypeVar("C")
 
 NUMBERS = ("tid", "pid")
 """Columns of numbers that a search looks through, besides those of names."""
+
+HELD_S = 4.0
+"""For so long after a key or click that selects, rows stay where they are: the next one is to find what one aims at."""
 
 
 class KeyedTable(Canvas, Generic[C]):
@@ -55,6 +59,9 @@ class KeyedTable(Canvas, Generic[C]):
         self.sort: str | None = None
         self.selected_key: tuple[int, ...] | None = None
         self._selected_index: int | None = None
+        self._last_index = 0
+        """Where the selected row is, or was before it left."""
+        self._selected_s = -HELD_S
         self._passed: object = None
         self._placed: tuple[int, list[tuple[Column[C], int]]] = (-1, [])
 
@@ -100,12 +107,24 @@ class KeyedTable(Canvas, Generic[C]):
             return None
         return self._selected_index - self.top
 
+    @property
+    def held_text(self) -> str:
+        """Says that rows stay where they are; empty if they do not."""
+        return "order held" if self._is_held else ""
+
+    @property
+    def _is_held(self) -> bool:
+        return self.selected_key is not None and monotonic() - self._selected_s < HELD_S
+
     def set_rows(self, rows: Rows, sort: str | None, passed: object = None) -> None:
         """Takes new rows; a selected row that was visible stays visible wherever it is now.
 
+        Soon after it was selected it, and what is seen around it, stays in place.
         `passed`: the filter that they have passed; a selected row that does not pass another one is selected no more.
         """
         was_visible = self._selected_index is not None and 0 <= self._selected_index - self.top < self.page_rows
+        if self._is_held and (sort, passed) == (self.sort, self._passed):
+            rows = _placed(rows, self._places_before(rows))
         self.rows, self.sort, self.total_rows = rows, sort, len(rows)
         self._selected_index = self._find_selected()
         if passed != self._passed:
@@ -113,6 +132,8 @@ class KeyedTable(Canvas, Generic[C]):
             if self.selected_key is not None and self._selected_index is None:
                 self.selected_key = None
                 self.post_message(self.Selected())
+        if self._selected_index is not None:
+            self._last_index = self._selected_index
         if self._selected_index is not None and was_visible:
             self._reveal(self._selected_index)
         self.clamp_top()
@@ -156,9 +177,11 @@ class KeyedTable(Canvas, Generic[C]):
     def action_move(self, rows: int) -> None:
         if self.rows is None or not len(self.rows):
             return
-        if self._selected_index is None:
+        if self.selected_key is None:
             # The first key press selects what is on top (or, going up, stays there).
             index = self.top + (max(rows - 1, 0) if rows > 0 else 0)
+        elif self._selected_index is None:
+            index = self._last_index + rows
         else:
             index = self._selected_index + rows
         self.select(index)
@@ -170,7 +193,8 @@ class KeyedTable(Canvas, Generic[C]):
         index = max(0, min(index, len(self.rows) - 1))
         row = self.rows[index]
         self.selected_key = tuple(int(row[field]) for field in self.key_fields)
-        self._selected_index = index
+        self._selected_index = self._last_index = index
+        self._selected_s = monotonic()
         self._reveal(index)
         self.draw()
         self.post_message(self.Selected())
@@ -224,6 +248,16 @@ class KeyedTable(Canvas, Generic[C]):
     def _reveal(self, index: int) -> None:
         self.top = min(max(self.top, index - self.page_rows + 1), index)
 
+    def _places_before(self, rows: Rows) -> Mapping[int, int]:
+        """Where the visible rows were, each with its place among new rows; without those that are gone."""
+        assert self.rows is not None
+        fields = list(self.key_fields)
+        seen = self.rows[self.top : self.top + self.page_rows]
+        likely = np.flatnonzero(np.isin(rows[fields[0]], seen[fields[0]]))
+        places = dict(zip(rows[fields][likely].tolist(), likely.tolist(), strict=True))
+        before = enumerate(seen[fields].tolist(), self.top)
+        return {row: places[key] for row, key in before if key in places and row < len(rows)}
+
     def _find_selected(self) -> int | None:
         if self.selected_key is None or self.rows is None:
             return None
@@ -232,3 +266,12 @@ class KeyedTable(Canvas, Generic[C]):
             matches &= self.rows[field] == value
         found = np.flatnonzero(matches)
         return int(found[0]) if len(found) else None
+
+
+def _placed(rows: Rows, places: Mapping[int, int]) -> Rows:
+    """Rows in another order: on each of these places the row that is at another one now, the others around them."""
+    order = np.full(len(rows), -1)
+    order[list(places.keys())] = list(places.values())
+    order[order < 0] = np.delete(np.arange(len(rows)), list(places.values()))
+    ordered: Rows = rows[order]
+    return ordered

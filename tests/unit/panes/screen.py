@@ -14,11 +14,11 @@ from schedtop.widgets.canvas import Canvas
 
 
 class OnePane(App[None]):
-    """A pane alone, as large as the screen."""
+    """A pane, or another canvas, alone, as large as the screen."""
 
-    CSS = "Pane { width: 100%; height: 100%; }"
+    CSS = "Canvas { width: 100%; height: 100%; }"
 
-    def __init__(self, pane: Pane) -> None:
+    def __init__(self, pane: Canvas) -> None:
         super().__init__()
         self.pane = pane
         self.register_theme(DARK)

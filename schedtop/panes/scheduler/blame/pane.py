@@ -263,7 +263,7 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
             return ""
         total = f"Σ {format_ns(self._account.total_ns)}"
         whole = "run delay of ended waits" if self._account.rest else "what the shown ones waited"
-        place = self.position_text()
+        place = " · ".join(filter(None, (self.held_text, self.position_text())))
         texts = [" · ".join(filter(None, (place, word))) for word in (f"{total} = {whole}", total)]
         room = self.size.width - TITLE_FRAME
         return next((words for words in texts if len(words) <= room), texts[-1])
