@@ -8,7 +8,7 @@ import numpy as np
 
 from schedtop.base.units import format_ns, format_round_ns
 from schedtop.model.filters import Filter
-from schedtop.model.rows import TASK_DTYPE, Rows, kernel_tids, rows_where
+from schedtop.model.rows import TASK_DTYPE, Rows, kernel_tids, rows_where, text
 from schedtop.verdict.advice import typed
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import LITTLE_LONGER, QUIET_NS, WAITS_SHARE
@@ -20,6 +20,9 @@ from schedtop.verdict.wait import explain
 from schedtop.verdict.words import context_words, p99_words, up_to_words, waits_words
 
 _ANY = typed("Still slow? See system calls, I/O (key a)", "sudo schedtop activity")
+ALIKE = 0.5
+"""Of several tasks that are alike each waits at least this part of what the one waits that waits most."""
+
 _KNOWN = "See its path (key P) or activity (a)"
 
 
@@ -88,12 +91,20 @@ def calm_by_sums(f: Facts) -> Finding | None:
 
 
 def _asked_words(f: Facts) -> tuple[str, ...]:
-    """For how much of the time a task waits and runs that a filter asks about: of several the one that waits most."""
+    """For how much of the time a task waits and runs that a filter asks about: of several the one that waits most.
+
+    Of several alike one or the other waits most: all are told.
+    """
     tasks = f.view.tasks
     tasks = rows_where(tasks, tasks["run_ns"] + tasks["run_delay_ns"] > 0)
     if not f.names_tasks or not len(tasks):
         return ()
-    most = waiters(tasks[[int(np.argmax(tasks["run_delay_ns"]))]])[0]
+    delays_ns, ran_ns = tasks["run_delay_ns"], tasks["run_ns"]
+    if len(tasks) > 1 and len(np.unique(tasks["comm"])) == 1 and delays_ns.min() >= ALIKE * delays_ns.max():
+        name, spans_ns = text(tasks["comm"][0]), max(1, f.frame.interval_ns)
+        waited, ran = (percent(int(ns.sum()) / len(tasks) / spans_ns) for ns in (delays_ns, ran_ns))
+        return (f"{len(tasks)} {name} wait {waited} of the time each and run {ran}",)
+    most = waiters(tasks[[int(np.argmax(delays_ns))]])[0]
     ran = f.run_share(most.tid)
     return (f"{waits_words(f, most)}{f' and runs {percent(ran)}' if ran is not None else ''}",)
 

@@ -46,6 +46,18 @@ def test_a_filter_by_task_tells_how_much_that_waits_and_runs() -> None:
     assert not any("runs" in words for words in judged(frame(tasks=both)).evidence), "nobody has asked"
 
 
+def test_of_several_alike_that_a_filter_asks_about_all_are_told() -> None:
+    """It was each second another one of them."""
+    alike = [tasks(tid=tid, comm=b"crunch", run_ns=500 * MS, run_delay_ns=tid * 10 * MS) for tid in (4, 5, 6)]
+    assert judged(frame(tasks=np.concatenate(alike)), "crunch").evidence[0] == (
+        "3 crunch wait 5 % of the time each and run 50 %"
+    )
+    alike[0]["run_delay_ns"] = 25 * MS
+    assert judged(frame(tasks=np.concatenate(alike)), "crunch").evidence[0].startswith("crunch (6) waits 6 %")
+    alike[0]["run_delay_ns"], alike[0]["comm"] = 40 * MS, b"web"
+    assert judged(frame(tasks=np.concatenate(alike)), "web,crunch").evidence[0].startswith("crunch (6) waits 6 %")
+
+
 def test_the_filter_holds_for_slow_waits() -> None:
     assert judged(frame(pinned(), tasks=tasks()), "ffmpeg").rule == "calm"
 
