@@ -45,4 +45,4 @@ def _selected_line(focused: Widget | None) -> int | None:
     """On which line of the screen the selected row is, `None` if none is visible."""
     if not isinstance(focused, KeyedTable) or (row := focused.visible_selection) is None:
         return None
-    return focused.region.y + focused.gutter.top + focused.HEAD_ROWS + row
+    return focused.region.y + focused.gutter.top + focused.head_rows + row

@@ -119,8 +119,8 @@ class Canvas(Widget, can_focus=True):
     `render_line`: the screen may ask for a line many times.
     """
 
-    HEAD_ROWS: ClassVar[int] = 0
-    """Lines on top that are not searched."""
+    head_rows: int = 0
+    """Lines on top that do not scroll, and are not searched."""
 
     DEFAULT_CSS = "Canvas { color: $foreground; }"
 
@@ -203,7 +203,7 @@ class Canvas(Widget, can_focus=True):
         line = self._fitted[row]
         if line is None:
             spans: Spans = self._lines[row]
-            if self.marked and row >= self.HEAD_ROWS:
+            if self.marked and row >= self.head_rows:
                 spans = marked_spans(spans, self.marked)
             line = self._fitted[row] = fitted(spans, self._strips_width)
         return line
@@ -219,7 +219,7 @@ class Canvas(Widget, can_focus=True):
 
     def search_texts(self) -> Sequence[str]:
         """What a search looks through, a text a row: here, what is seen."""
-        return ["".join(text for text, _ in line) for line in self._lines[self.HEAD_ROWS :]]
+        return ["".join(text for text, _ in line) for line in self._lines[self.head_rows :]]
 
     @property
     def search_row(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from time import monotonic
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -32,7 +32,7 @@ class KeyedTable(Canvas, Generic[C]):
     """
 
     KEY: ClassVar[tuple[str, ...]] = ()
-    HEAD_ROWS = 1
+    head_rows = 1
 
     class Selected(Message):
         """Another row is selected, or none any more."""
@@ -90,7 +90,7 @@ class KeyedTable(Canvas, Generic[C]):
     @property
     def selected_row(self) -> np.void | None:
         """The selected row, `None` if nothing is selected or the row is not there now."""
-        index = self._find_selected()
+        index = _place_of(self.rows, self.key_fields, self.selected_key)
         return None if index is None or self.rows is None else self.rows[index]
 
     @property
@@ -110,11 +110,8 @@ class KeyedTable(Canvas, Generic[C]):
     @property
     def held_text(self) -> str:
         """Says that rows stay where they are; empty if they do not."""
-        return "order held" if self._is_held else ""
-
-    @property
-    def _is_held(self) -> bool:
-        return self.selected_key is not None and monotonic() - self._selected_s < HELD_S
+        held = self.selected_key is not None and monotonic() - self._selected_s < HELD_S
+        return "order held" if held else ""
 
     def set_rows(self, rows: Rows, sort: str | None, passed: object = None) -> None:
         """Takes new rows; a selected row that was visible stays visible wherever it is now.
@@ -123,10 +120,10 @@ class KeyedTable(Canvas, Generic[C]):
         `passed`: the filter that they have passed; a selected row that does not pass another one is selected no more.
         """
         was_visible = self._selected_index is not None and 0 <= self._selected_index - self.top < self.page_rows
-        if self._is_held and (sort, passed) == (self.sort, self._passed):
-            rows = _placed(rows, self._places_before(rows))
+        if self.rows is not None and self.held_text and (sort, passed) == (self.sort, self._passed):
+            rows = _kept_in_place(rows, self.rows, range(self.top, self.top + self.page_rows), self.key_fields)
         self.rows, self.sort, self.total_rows = rows, sort, len(rows)
-        self._selected_index = self._find_selected()
+        self._selected_index = _place_of(self.rows, self.key_fields, self.selected_key)
         if passed != self._passed:
             self._passed = passed
             if self.selected_key is not None and self._selected_index is None:
@@ -203,9 +200,10 @@ class KeyedTable(Canvas, Generic[C]):
         offset = event.get_content_offset(self)
         if offset is None:
             return
+        row = offset.y - self.head_rows
         if offset.y > 0:
-            if self.rows is not None and self.top + offset.y - 1 < len(self.rows):
-                self.select(self.top + offset.y - 1)
+            if self.rows is not None and 0 <= row < min(self.page_rows, len(self.rows) - self.top):
+                self.select(self.top + row)
                 if event.chain == 2:
                     self.row_opened()
             return
@@ -240,7 +238,7 @@ class KeyedTable(Canvas, Generic[C]):
 
     def go_back_to(self, place: Any) -> None:
         self.top, self.selected_key = place
-        self._selected_index = self._find_selected()
+        self._selected_index = _place_of(self.rows, self.key_fields, self.selected_key)
         self.clamp_top()
         self.draw()
         self.post_message(self.Selected())
@@ -248,28 +246,25 @@ class KeyedTable(Canvas, Generic[C]):
     def _reveal(self, index: int) -> None:
         self.top = min(max(self.top, index - self.page_rows + 1), index)
 
-    def _places_before(self, rows: Rows) -> Mapping[int, int]:
-        """Where the visible rows were, each with its place among new rows; without those that are gone."""
-        assert self.rows is not None
-        fields = list(self.key_fields)
-        seen = self.rows[self.top : self.top + self.page_rows]
-        likely = np.flatnonzero(np.isin(rows[fields[0]], seen[fields[0]]))
-        places = dict(zip(rows[fields][likely].tolist(), likely.tolist(), strict=True))
-        before = enumerate(seen[fields].tolist(), self.top)
-        return {row: places[key] for row, key in before if key in places and row < len(rows)}
 
-    def _find_selected(self) -> int | None:
-        if self.selected_key is None or self.rows is None:
-            return None
-        matches = np.ones(len(self.rows), bool)
-        for field, value in zip(self.key_fields, self.selected_key, strict=True):
-            matches &= self.rows[field] == value
-        found = np.flatnonzero(matches)
-        return int(found[0]) if len(found) else None
+def _place_of(rows: Rows | None, key_fields: Sequence[str], key: tuple[int, ...] | None) -> int | None:
+    """Where the row with a key is; `None` without one."""
+    if key is None or rows is None:
+        return None
+    matches = np.ones(len(rows), bool)
+    for field, value in zip(key_fields, key, strict=True):
+        matches &= rows[field] == value
+    found = np.flatnonzero(matches)
+    return int(found[0]) if len(found) else None
 
 
-def _placed(rows: Rows, places: Mapping[int, int]) -> Rows:
-    """Rows in another order: on each of these places the row that is at another one now, the others around them."""
+def _kept_in_place(rows: Rows, before: Rows, seen: range, key_fields: Sequence[str]) -> Rows:
+    """New rows with those that were seen where they were before; the others around them in their order."""
+    fields, shown = list(key_fields), before[seen.start : seen.stop]
+    likely = np.flatnonzero(np.isin(rows[fields[0]], shown[fields[0]]))
+    found = dict(zip(rows[fields][likely].tolist(), likely.tolist(), strict=True))
+    kept = enumerate(shown[fields].tolist(), seen.start)
+    places = {place: found[key] for place, key in kept if key in found and place < len(rows)}
     order = np.full(len(rows), -1)
     order[list(places.keys())] = list(places.values())
     order[order < 0] = np.delete(np.arange(len(rows)), list(places.values()))

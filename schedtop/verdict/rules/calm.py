@@ -102,8 +102,8 @@ def _asked_words(f: Facts) -> tuple[str, ...]:
     delays_ns, ran_ns = tasks["run_delay_ns"], tasks["run_ns"]
     if len(tasks) > 1 and len(np.unique(tasks["comm"])) == 1 and delays_ns.min() >= ALIKE * delays_ns.max():
         name, spans_ns = text(tasks["comm"][0]), max(1, f.frame.interval_ns)
-        waited, ran = (percent(int(ns.sum()) / len(tasks) / spans_ns) for ns in (delays_ns, ran_ns))
-        return (f"{len(tasks)} {name} wait {waited} of the time each and run {ran}",)
+        waited, busy = (percent(int(ns.sum()) / len(tasks) / spans_ns) for ns in (delays_ns, ran_ns))
+        return (f"{len(tasks)} {name} wait {waited} of the time each and run {busy}",)
     most = waiters(tasks[[int(np.argmax(delays_ns))]])[0]
     ran = f.run_share(most.tid)
     return (f"{waits_words(f, most)}{f' and runs {percent(ran)}' if ran is not None else ''}",)

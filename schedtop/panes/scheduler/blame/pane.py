@@ -66,8 +66,8 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         "Took the CPU: the other preempted the victim; waited is the whole wait that began so, even if others "
         "ran then. share is of all waits that ended in the window. The faint lines at the end are the waits "
         "that no pair stands for, so that the sum (Σ) is exactly all of them. Waits shorter than 100 µs are "
-        "only summed up. Waits for a quota stand below, outside of the sum: no task held the CPU. g groups by "
-        "process, cgroup, container or pid namespace."
+        "only summed up. Waits for a quota have a line of their own, outside of the sum: no task held the CPU. g "
+        "groups by process, cgroup, container or pid namespace."
     )
     SIGNS = (
         (
@@ -117,11 +117,10 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         return columns_for(self.view.settings.blame if self.view else "blocker")
 
     def context(self, rows: Rows) -> PairRows:
-        assert self.view is not None and self._account is not None and self.rows is not None
+        assert self.view is not None and self._account is not None
         settings = self.view.settings
-        largest = int(self.rows[FIELDS[settings.blame][0]].max(initial=0))
-        is_here = self.view.host.is_this
-        return PairRows(rows, settings.group, settings.blame, self._account.total_ns, largest, is_here)
+        is_here, most_ns = self.view.host.is_this, _most_ns(self._account, settings.blame)
+        return PairRows(rows, settings.group, settings.blame, self._account.total_ns, most_ns, is_here)
 
     @property
     def page_rows(self) -> int:
@@ -203,9 +202,12 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         self.set_title(self._detail(settings.group), self._sum_text(), title=title)
         if not len(self._account.pairs) and not self._account.rest and not self._besides:
             return self.sentence(_empty_text(view))
-        lines: list[Spans] = list(self.table_lines())[: 1 + self.page_rows]
+        head, *lines = list(self.table_lines())[: 1 + self.page_rows]
         lines += [self._rest_line(part, self._account.total_ns, "dim") for part in self._rest()]
-        lines += [self._rest_line(part, 0, "throttled") for part in self._besides]
+        besides = [self._rest_line(part, 0, "throttled") for part in self._besides]
+        leads = self._quota is not None and self._quota.ns > _most_ns(self._account, settings.blame)
+        self.head_rows = 1 + len(besides) if leads else 1
+        lines = [head, *besides, *lines] if leads else [head, *lines, *besides]
         return [*lines, *self._other_lines(view, self.inner.height - len(lines) - 1)]
 
     def _other_lines(self, view: View, room: int) -> Sequence[Spans]:
@@ -222,8 +224,8 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
             return ()
         places = [column.header for column in self.table_columns()]
         placed = [(columns_for(blame)[places.index(column.header)], width) for column, width in self.placed]
-        largest = int(found.pairs[FIELDS[blame][0]].max())
-        rows = PairRows(pairs, view.settings.group, blame, found.total_ns, largest, view.host.is_this)
+        most_ns = _most_ns(found, blame)
+        rows = PairRows(pairs, view.settings.group, blame, found.total_ns, most_ns, view.host.is_this)
         return [[], header_spans(placed, view.settings.pair_sort), *row_lines(placed, rows, len(pairs))]
 
     def _detail(self, kind: str) -> str:
@@ -248,7 +250,7 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
 
     @property
     def _besides(self) -> Sequence[Part]:
-        """The line below these, where there is room for it: what is no part of the sum."""
+        """What is no part of the sum has a line where there is room; the first if it is more than any pair."""
         return (self._quota,) if self._quota and self.inner.height >= FOOTED_HEIGHT else ()
 
     def _rest_line(self, part: Part, total: int, style: str) -> Spans:
@@ -267,6 +269,11 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         texts = [" · ".join(filter(None, (place, word))) for word in (f"{total} = {whole}", total)]
         room = self.size.width - TITLE_FRAME
         return next((words for words in texts if len(words) <= room), texts[-1])
+
+
+def _most_ns(account: Account, blame: str) -> int:
+    """The time of the pair that cost most."""
+    return int(account.pairs[FIELDS[blame][0]].max(initial=0))
 
 
 def _by_name(pairs: Rows, times: Integers, least_ns: float) -> Spans:

@@ -19,7 +19,7 @@ from schedtop.model.waits import CAUSES
 from schedtop.panes.scheduler.blame.pane import BlamePane
 from schedtop.panes.scheduler.blame.rows import FIELDS, account, with_short_turns
 from tests.unit.panes.conftest import MakeView
-from tests.unit.panes.screen import OnePane, assert_drawn_whole, assert_widths, text
+from tests.unit.panes.screen import OnePane, assert_drawn_whole, assert_widths, lines, text
 from tests.unit.ui.drive import until
 
 SIZES = [(80, 24), (120, 40), (160, 48), (200, 60), (40, 8), (24, 4)]
@@ -110,6 +110,25 @@ def test_a_quota_is_named_at_a_glance_where_it_cost_more_than_any_task(make_view
     few = make_view(change=lambda frame: replace(throttled(frame), pairs=frame.pairs[:0]))
     assert "".join(text for text, _ in BlamePane().view_glance(few)) == "a quota 6.00 ms"
     assert not "".join(text for text, _ in BlamePane().view_glance(make_view(change=throttled))).startswith("a quota")
+
+
+async def test_a_quota_that_cost_more_than_any_task_stands_first(make_view: MakeView) -> None:
+    """It was the last line, below pairs that hardly cost anything; a click finds the pair that is seen there."""
+    few = make_view(change=lambda frame: throttled(replace(frame, pairs=frame.pairs[-2:])))
+    pane = BlamePane()
+    async with OnePane(pane).run_test(size=(80, 24)) as pilot:
+        pane.show(few)
+        await pilot.pause()
+        assert pane.rows is not None
+        head, first = lines(pilot.app)[1:3]  # the border is on top
+        assert head.strip("│ ").startswith("victim") and "for a quota" in first
+        shown = lines(pilot.app)
+        for row in (3, 4):
+            await pilot.click(pane, offset=(5, row))
+            assert pane.selected_key is not None and f"({pane.selected_key[0]})" in shown[row]
+        pane.clear_selection()
+        await pilot.click(pane, offset=(5, 2))
+        assert pane.selected_key is None, "no pair"
 
 
 async def test_the_task_that_the_verdict_is_about_comes_first(make_view: MakeView) -> None:
