@@ -160,3 +160,13 @@ def explanations(waits: Rows) -> Integers:
     evidence = np.where((evidence >= 0) & (evidence < len(Evidence)), evidence, len(Evidence))
     found: Integers = _EXPLANATIONS[cause, evidence]
     return found
+
+
+def for_quota_ns(waits: Rows) -> Integers:
+    """How much of each row of SLOW_WAIT_DTYPE was for a quota, in nanoseconds.
+
+    Where a quota is inferred no part of the wait is known to be another's.
+    """
+    throttled_ns = np.where(waits["throttled_ns"] > 0, waits["throttled_ns"], waits["wait_ns"])
+    found: Integers = np.where(explanations(waits) == Explanation.THROTTLED, throttled_ns, 0)
+    return found

@@ -17,7 +17,7 @@ from schedtop.model.groups import FIRST_INTERRUPT_ID, group_pairs, is_by_name
 from schedtop.model.rows import GROUPS, ROLES, Rows, take_rows, text
 from schedtop.model.sched_class import treatments
 from schedtop.model.short_lived import MANY, by_command, names_of_many
-from schedtop.model.waits import Explanation, explanations
+from schedtop.model.waits import for_quota_ns
 from schedtop.panes.percent import percent
 from schedtop.widgets.bars import thin_bar
 from schedtop.widgets.columns import Column, explained
@@ -149,9 +149,7 @@ def _mostly_of(view: View) -> bytes:
 
 def quota_part(view: View) -> Part | None:
     """What slow waits had to wait for a quota: no task held the CPU, and it is no part of the run delay."""
-    rows = view.slow_waits[explanations(view.slow_waits) == Explanation.THROTTLED]
-    # Where it is inferred, no part of the wait is known to be another's.
-    ns = int(np.where(rows["throttled_ns"] > 0, rows["throttled_ns"], rows["wait_ns"]).sum())
+    ns = int(for_quota_ns(view.slow_waits).sum())
     return Part("not in the sum: waits for a quota", ns) if ns else None
 
 

@@ -13,10 +13,10 @@ from schedtop.history.view import View
 from schedtop.model.groups import container_ids, group_tasks
 from schedtop.model.rows import GROUPS, Rows, rows_where, text
 from schedtop.model.sched_class import is_ordinary
-from schedtop.model.waits import Cause
+from schedtop.model.waits import Cause, for_quota_ns
 from schedtop.panes.first import brought_first
 from schedtop.panes.pane import EDGES, Pane
-from schedtop.panes.scheduler.tasks.rows import CLASSES, COLUMNS, GROUP_COLUMNS, OWNERS, TaskRows
+from schedtop.panes.scheduler.tasks.rows import CLASSES, COLUMNS, GROUP_COLUMNS, OWNERS, QUOTA, TaskRows
 from schedtop.panes.scheduler.tasks.storm import with_storm
 from schedtop.widgets.canvas import surface_of
 from schedtop.widgets.columns import Column
@@ -32,7 +32,7 @@ MOST_FIRST, HELD_MOST = 2, 0.25
 LITTLE = 0.02
 """Of a task that runs and waits for less of the time neither class nor process matters."""
 
-QUIET_FIELDS = tuple(column.quiet for column in COLUMNS if column.quiet not in ("", CLASSES, OWNERS))
+QUIET_FIELDS = tuple(column.quiet for column in COLUMNS if column.quiet not in ("", CLASSES, OWNERS, QUOTA))
 
 
 class TasksPane(Pane[View], KeyedTable[TaskRows]):
@@ -107,7 +107,7 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
             frame.cgroups,
             longest_ns,
             frame.threshold_ns,
-            frame.slow_waits["wait_ns"][frame.slow_waits["cause"] == Cause.THROTTLED],
+            frame.slow_waits[frame.slow_waits["cause"] == Cause.THROTTLED],
             self._counts,
             self.view.host.is_this,
         )
@@ -178,6 +178,7 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
         quiet, tasks = set(), self._of_interest(view)
         told = {name: bool(view.tasks[name].any()) for name in QUIET_FIELDS}
         told |= {CLASSES: not is_ordinary(tasks), OWNERS: _has_owners(tasks, view.frame.cgroups)}
+        told[QUOTA] = bool(for_quota_ns(view.slow_waits).any())
         for name, tells in told.items():
             if tells:
                 self._moved_ns[name] = view.end_time_ns

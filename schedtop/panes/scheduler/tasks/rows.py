@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -12,8 +13,9 @@ from schedtop.base.scripts import with_script
 from schedtop.base.units import format_count, format_ns, format_rate, rate
 from schedtop.model.containers import cgroup_label
 from schedtop.model.group_latency import GroupLatency
-from schedtop.model.rows import Integers, Rows, text
+from schedtop.model.rows import SLOW_WAIT_DTYPE, Rows, text
 from schedtop.model.sched_class import treatments
+from schedtop.model.waits import for_quota_ns
 from schedtop.panes.levels import THROTTLED, THROTTLED_MARK, delay_styles, wait_styles
 from schedtop.panes.percent import percent
 from schedtop.widgets.bars import thin_bar
@@ -25,8 +27,9 @@ BAR_CELLS = 8
 UNSEEN_NS = 100_000
 """Less run delay than this says nothing of waits that were not seen."""
 
-CLASSES, OWNERS = "classes", "owners"
-"""Stand for fields that are zero while all tasks of interest are ordinary, and are of no other process or unit."""
+CLASSES, OWNERS, QUOTA = "classes", "owners", "quota"
+"""Stand for fields that are zero while all tasks of interest are ordinary, are of no other process or unit, and none
+waits for a quota."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +49,7 @@ class TaskRows:
     longest_ns: int = 0
     """The largest run delay of all rows, for the bars."""
     threshold_ns: int = 0
-    throttled_ns: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
+    throttled_waits: Rows = field(default_factory=lambda: np.zeros(0, SLOW_WAIT_DTYPE))
     """The slow waits for a quota, by which those are known again that were the longest of a row."""
     counts: Mapping[bytes, int] = field(default_factory=dict)
     """How many tasks without a tid are added up, by their name."""
@@ -77,7 +80,7 @@ class TaskRows:
 
     def throttled(self) -> list[bool]:
         """Of which rows the longest wait was one for a quota."""
-        found: list[bool] = np.isin(self.rows["max_wait_ns"], self.throttled_ns).tolist()
+        found: list[bool] = np.isin(self.rows["max_wait_ns"], self.throttled_waits["wait_ns"]).tolist()
         return found
 
     def durations(self, field: str) -> list[str]:
@@ -137,6 +140,15 @@ def _longest(context: TaskRows) -> list[str]:
         f"{THROTTLED_MARK}{wait}" if throttled else f"≤{bound}" if unseen else wait
         for wait, bound, throttled, unseen in told
     ]
+
+
+def _quotas(context: TaskRows) -> list[str]:
+    """What the slow waits of a task for a quota add up to; the end of each may be in this window, its begin before."""
+    sums: dict[int, int] = defaultdict(int)
+    waits = context.throttled_waits
+    for tid, ns in zip(waits["tid"].tolist(), for_quota_ns(waits).tolist(), strict=True):
+        sums[tid] += ns
+    return [format_ns(sums[tid]) if tid in sums else "·" for tid in context.rows["tid"].tolist()]
 
 
 def _has_unseen(context: TaskRows) -> list[bool]:
@@ -240,6 +252,7 @@ MEANINGS = {
     "run delay": "the sum of the time that it was ready to run but had no CPU: what it lost",
     "longest": "the longest single wait that ended in the window; ◆: for a quota, no run delay; ≤: at most so long, "
     "as the kernel did not report its end",
+    "quota": "what its slow waits for a quota (cpu.max) add up to: no run delay, as it was on no run queue",
     "waits now": "▶ it waits at this moment, and for how long already",
     "wait now": "▶ how many of its threads wait at this moment",
     "p99": "one wait in a hundred is longer",
@@ -285,6 +298,7 @@ COLUMNS: tuple[Column[TaskRows], ...] = explained(
         Column("class", 8, _classes, right=False, rank=1, grow=4, quiet=CLASSES),
         Column("CPU", 4, _cpus, rank=1, named=True),
         *_LOST,
+        Column("quota", 8, _quotas, rank=1, part="latency", style=THROTTLED, quiet=QUOTA),
         Column("waits now", 10, _waiting, rank=3, part="latency", quiet="waiting_ns", level=_wait_levels),
         Column("switch/s", 9, _switches, rank=1, sort="switches"),
         *_REST[:2],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
 from schedtop.model.rows import TASK_DTYPE
 from schedtop.model.short_lived import SHORT_LIVED_DTYPE
+from schedtop.model.waits import Cause
 from schedtop.panes.scheduler.blame.pane import BlamePane
 from schedtop.panes.scheduler.tasks.pane import TasksPane
 from schedtop.panes.scheduler.tasks.storm import with_storm
@@ -99,3 +101,30 @@ async def test_tasks_and_blame_name_the_script(tmp_path: Any, make_view: MakeVie
         for pane in (TasksPane, BlamePane):
             assert "bash deploy.sh" in await shown(pane(), here)
             assert "bash deploy.sh" not in await shown(pane(), view), "of a recording nobody knows"
+
+
+async def test_what_tasks_wait_for_a_quota_has_a_column_while_there_is_one(make_view: MakeView) -> None:
+    """Run delay has none of it: a service that its quota held for most of the time seemed to wait for nothing."""
+
+    def held(frame: Frame) -> Frame:
+        waits = frame.slow_waits[:3].copy()
+        waits["tid"], waits["cause"], waits["evidence"] = (100, 100, 101), (*[Cause.THROTTLED] * 2, Cause.WAKEUP), 0
+        waits["wait_ns"], waits["throttled_ns"], waits["comm"] = 70 * MS, (0, 60 * MS, 0), (b"web", b"web", b"true")
+        return replace(of_storm(frame), slow_waits=waits)
+
+    async def shown(change: Callable[[Frame], Frame]) -> list[str]:
+        pane = TasksPane()
+        app = OnePane(pane)
+        async with app.run_test(size=(100, 48)) as pilot:
+            pane.show(
+                make_view(change=change, settings=ViewSettings(task_sort="run_ns", filter=Filter.parse("true,web")))
+            )
+            await pilot.pause()
+            return lines(app)
+
+    screen = await shown(held)
+    assert " quota " in screen[1]
+    (web,) = [line for line in screen if " 100 " in line]
+    (other,) = [line for line in screen if " 101 " in line]
+    assert " 130 ms " in web and "130 ms" not in other
+    assert " quota " not in (await shown(of_storm))[1]
