@@ -1,5 +1,6 @@
 """What all tests need."""
 
+import gc
 import os
 import shutil
 import signal
@@ -19,6 +20,16 @@ for ignored in (signal.SIGHUP, signal.SIGQUIT):
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--snapshot-update`: what tests/unit/ui/test_snapshots.py compares with is written anew."""
     parser.addoption("--snapshot-update", action="store_true", help="write the snapshots of the screen anew")
+
+
+# Before schedtop is imported, which goes back to what it has found. Saves a tenth of the time of the screen's tests.
+gc.set_threshold(50_000)
+
+
+def pytest_collection_finish() -> None:
+    """What is imported and collected by now stays: garbage is looked for among the rest."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
