@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Generic
+from typing import Any, Generic
 
 from textual import events, on
+from textual.app import App
 from textual.message import Message
 from textual.screen import Screen
 
@@ -101,8 +102,8 @@ class AttachedScreen(Screen[None], Generic[Item]):
     def on_unmount(self, _event: events.Unmount) -> None:
         # Without waiting: the thread detaches, and the app's end waits for it.
         self._feed.stop(0)
-        for after_s in GIVE_BACK_S:
-            self.app.set_timer(after_s, give_back)
+        # By the app: timers that are set here hold this screen as long as they wait, and while they give back.
+        self.app.call_later(_give_back_soon, self.app)
 
     @on(Arrived)
     def _source_gives(self, event: Arrived) -> None:
@@ -118,3 +119,8 @@ class AttachedScreen(Screen[None], Generic[Item]):
         self.is_attaching = False
         self.failure = event.error or "the source has ended"
         self.failed()
+
+
+def _give_back_soon(app: App[Any]) -> None:
+    for after_s in GIVE_BACK_S:
+        app.set_timer(after_s, give_back)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
@@ -11,7 +13,13 @@ from textual.binding import BindingType
 from textual.widgets import Static
 
 from schedtop.model.source import SourceError
+from schedtop.sources.synthetic.activity import SyntheticActivity
+from schedtop.sources.synthetic.offcpu import SyntheticOffCpu
+from schedtop.sources.synthetic.path import SyntheticPath
+from schedtop.sources.synthetic.task import synthetic_task
 from schedtop.ui.app import SchedtopApp
+from schedtop.ui.on_demand import OnDemand
+from schedtop.ui.screens import attached
 from schedtop.ui.screens.attached import AttachedScreen
 from tests.unit.ui.drive import GivenSource, collected, until
 
@@ -124,3 +132,30 @@ async def test_failure_ends_only_the_source_of_the_screen(source: CountingSource
         assert source.closed_in is source.opened_in
         await collected(pilot, given, 2)
         assert not app.failure
+
+
+@pytest.mark.parametrize(
+    ("keys", "made"),
+    [
+        (("a",), OnDemand(make_activity=SyntheticActivity)),
+        (("o",), OnDemand(make_offcpu=SyntheticOffCpu)),
+        (("5", "down", "P"), OnDemand(make_path=SyntheticPath)),
+        (("5", "down", "enter"), OnDemand(make_task=synthetic_task)),
+    ],
+    ids=["activity", "off-CPU", "path", "task"],
+)
+async def test_a_screen_that_was_closed_is_held_by_nothing(
+    keys: tuple[str, ...], made: OnDemand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The timers that were to give its memory back held it: 32 MiB of the activity screen stayed for ten minutes."""
+    monkeypatch.setattr(attached, "GIVE_BACK_S", (10_000.0,))
+    given = GivenSource()
+    app = SchedtopApp(given, on_demand=made)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await collected(pilot, given, 2)
+        await pilot.press(*keys)
+        await until(pilot, lambda: isinstance(app.screen, AttachedScreen) and not app.screen.is_attaching)
+        screen = weakref.ref(app.screen)
+        await pilot.press("q")
+        await until(pilot, lambda: app.screen is app.dashboard)
+        await until(pilot, lambda: gc.collect() >= 0 and screen() is None)
