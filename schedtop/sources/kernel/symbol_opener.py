@@ -27,7 +27,6 @@ from schedtop.sources.kernel.mapped import Mapping, Maps, open_mapped, open_perf
 from schedtop.sources.kernel.sandbox import end_with_parent
 
 KERNEL = 0
-_COMM = b"schedtop-symbol"
 MOST_PROCESSES = 128
 """Of so many the maps are kept, those that were asked for last."""
 
@@ -38,7 +37,6 @@ _KALLSYMS = "/proc/kallsyms"
 _MEMORY = "/memfd:"
 _VDSO = "[vdso]"
 _BEHIND_32_BITS = 1 << 32  # a process of 32 bits has another vdso
-_NICE = 10
 
 Named = tuple[str, int]
 Found = tuple[str, str, int]
@@ -238,12 +236,6 @@ def main() -> None:
     """Answers until there are no more requests; never returns."""
     # Whatever it does just now: it ends with the thread that asks.
     end_with_parent()
-    with suppress(OSError), open("/proc/self/comm", "wb", buffering=0) as comm:
-        comm.write(_COMM)  # who sees it in a list of what had a CPU knows whose it is
-    with suppress(OSError):
-        # What is measured comes first: also where sessions have nice values (autogroup), and ours goes before others.
-        os.setsid()
-        os.setpriority(os.PRIO_PROCESS, 0, _NICE)
     processes = Processes(Reader())
     for line in sys.stdin.buffer:
         answer = json.dumps(processes.answer(json.loads(line)))
