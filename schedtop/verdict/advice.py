@@ -18,7 +18,6 @@ from schedtop.verdict.biggest import BiggestProcess, with_most
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import LOOKED_BACK, WAITS_SHARE
 from schedtop.verdict.parts import Part, waiters
-from schedtop.verdict.phrases import verb
 from schedtop.verdict.verdict import THRESHOLD_COMMAND
 
 UNLOAD_SCHED_EXT = "echo S > /proc/sysrq-trigger"
@@ -48,9 +47,13 @@ LOW_NICE, LEAST_NICE = 10, 19
 """What a task is reniced to that others wait for: a tenth of the weight of nice 0, and next to none."""
 
 
-def widen_words(f: Facts, moved: Part) -> tuple[str, str]:
-    """What to do about the affinity of a task, and the command in it: for all of its process where all are alike."""
-    cpus, tgid = cpus_text(f.frame.cpus.ids), _pinned_alike(f, moved)
+def widen_words(f: Facts, moved: Part, but: int = -1) -> tuple[str, str]:
+    """What to do about the affinity of a task, and the command in it: for all of its process where all are alike.
+
+    `but`: a CPU that it is better kept from, if there is another one.
+    """
+    ids = list(f.frame.cpus.ids)
+    cpus, tgid = cpus_text([cpu for cpu in ids if cpu != but] or ids), _pinned_alike(f, moved)
     if tgid:
         return typed(f"Let all threads of {moved.name} run elsewhere, too", f"taskset -acp {cpus} {tgid}")
     return typed(f"Let {moved.name} run elsewhere, too", f"taskset -cp {cpus} {moved.tid}")
@@ -128,7 +131,7 @@ def _let_sessions_wait(biggest: BiggestProcess, nice: int) -> tuple[str, str]:
     if nice >= LEAST_NICE:
         return _FEWER_RUNNERS
     tgids = np.unique(biggest.tasks["tgid"]).tolist()
-    reason = f"Lower the priority of {verb(len(tgids), 'its session', 'their sessions')} (nice alone does nothing here)"
+    reason = f"Lower the priority of {text(biggest.name)} (nice alone does nothing here)"
     which = " ".join(map(str, tgids)) if len(tgids) <= FEW_PROCESSES else pgrep_words(text(biggest.name))
     file = f"echo {_less(nice)} > /proc/{tgids[0] if len(tgids) == 1 else '$p'}/autogroup"
     return typed(reason, file if len(tgids) == 1 else f"for p in {which}; do {file}; done")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from schedtop.base.units import format_ns, format_rate, rate
+from schedtop.model.rows import rows_where
 from schedtop.model.waits import Beginning, Explanation, WokenBy
 from schedtop.verdict.advice import (
     LIST_RUNNERS,
@@ -38,6 +39,9 @@ from schedtop.verdict.words import (
     up_to_words,
 )
 
+TWIN = 0.5
+"""A task of the same name is another one of its kind if it runs for this part of the time."""
+
 
 def one_blocker(f: Facts) -> Finding | None:
     """One task had the CPU for most of it."""
@@ -50,7 +54,7 @@ def one_blocker(f: Facts) -> Finding | None:
         return None
     top, whole = blockers[0], int(rows["wait_ns"].sum())
     # One that goes last among its own is no culprit: to let it wait more would hit what it does it for.
-    if top.ns < MAIN_SHARE * whole or top.treatment.nice > 0:
+    if top.ns < MAIN_SHARE * whole or top.treatment.nice > 0 or (_is_saturated(f) and _has_twins(f, top)):
         return None
     kept_waiting = rows[((rows["blocker_tid"] == top.tid) & (rows["blocker_ns"] > 0)).any(axis=1)]
     tasks, cpus = len(set(kept_waiting["tid"].tolist())), list(set(kept_waiting["cpu"].tolist()))
@@ -64,6 +68,13 @@ def one_blocker(f: Facts) -> Finding | None:
     hidden = hidden_words(f, victims, crowd=False)
     known = (*slices_words(kept_waiting, top), *slow_words(f, rows), *p99_words(f), *context_words(f))
     return Finding(headline, (*most, *known), *let_wait(f, kept_waiting, top), alternatives=hidden)
+
+
+def _has_twins(f: Facts, top: Part) -> bool:
+    """Whether another task of that name runs as much: where all CPUs are busy it is the next one's turn each second."""
+    tasks = rows_where(f.frame.tasks, f.frame.tasks["comm"] == top.comm)
+    ran_ns = tasks["run_ns"][tasks["tid"] == top.tid].sum()
+    return bool((tasks["run_ns"][tasks["tid"] != top.tid] >= TWIN * max(1, ran_ns)).any())
 
 
 def one_waker(f: Facts) -> Finding | None:

@@ -45,7 +45,8 @@ def behind_rt(f: Facts) -> Finding | None:
     moved = _pinned_victim(f, rows)
     also: tuple[str, ...] = ()
     if moved:
-        elsewhere = widen_words(f, moved)[1]
+        # The kernel may leave it for long behind a real-time task that comes and goes, though another CPU is idle.
+        elsewhere = widen_words(f, moved, cpu if _is_pinned(f, top) else -1)[1]
         also = (f"Or leave it, and let {moved.name} run elsewhere: {elsewhere}",)
         if not left and f.run_share(top.tid) is not None:
             # What has its CPU now and then is real-time on purpose: who is in its way goes.
@@ -75,6 +76,12 @@ def _pinned_victim(f: Facts, rows: Rows) -> Part | None:
     """Who waits most of those that only their affinity keeps from an idle CPU; threads of the kernel belong there."""
     victims = victims_of(_of_processes(f, rows[rows["evidence"] == Evidence.PINNED]))
     return victims[0] if victims else None
+
+
+def _is_pinned(f: Facts, part: Part) -> bool:
+    """Whether a task may use one CPU only."""
+    tasks = f.frame.tasks
+    return bool((tasks["allowed_cpus"][tasks["tid"] == part.tid] == 1).any())
 
 
 def _victims(f: Facts, rows: Rows) -> Sequence[Part]:

@@ -133,7 +133,7 @@ def test_more_work_than_cpus_in_sessions_of_their_own() -> None:
 
     loop = "for p in 66 67 68 69; do echo 10 > /proc/$p/autogroup; done"
     assert found().command == loop
-    assert found().action == f"Lower the priority of their sessions (nice alone does nothing here): {loop}"
+    assert found().action == f"Lower the priority of crunch (nice alone does nothing here): {loop}"
     assert found(sessions=1).command == "echo 10 > /proc/66/autogroup"
     assert found(sessions=5).command == "for p in $(pgrep -wx crunch); do echo 10 > /proc/$p/autogroup; done"
     assert found(weight=110).command == loop.replace("echo 10", "echo 19")

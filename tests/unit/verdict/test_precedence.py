@@ -78,6 +78,8 @@ def test_a_pinned_victim_of_a_task_that_is_real_time_on_purpose_runs_elsewhere()
     assert "Or make hog an ordinary task: chrt -o -p 0 66" in bursts.alternatives
     assert wild.action == "Make it an ordinary task: chrt -o -p 0 66"
     assert "Or leave it, and let app run elsewhere: taskset -cp 0-1 101" in wild.alternatives
+    bound = tasks(tid=66, comm=b"mixer", run_ns=600 * MS, allowed_cpus=1)
+    assert judged(rows, tasks=bound).command == "taskset -cp 0 101", "not where the mixer stays"
 
 
 def test_a_pinned_victim_could_run_elsewhere_instead() -> None:

@@ -54,6 +54,7 @@ class Calmed:
         self._tid, self._command = 0, ""
         self._since_ns: int | None = None
         self._before: float | None = None
+        self._is_told = False
         self._others: dict[int, float] = {}
 
     def shown(self, verdict: Verdict, view: View) -> Verdict:
@@ -62,11 +63,13 @@ class Calmed:
         What is told once is true whatever is filtered.
         """
         settings, end_ns = view.settings.unselected, view.frame.end_ns
+        was_told, self._is_told = self._is_told, False
         if settings != self._settings:
             self._settings = settings
             if self._since_ns is None:
                 self._tid, self._command = 0, ""
-        if verdict.rule in OF_MUCH_WORK and changes(verdict.command) and self._is_proposed(verdict.command, end_ns):
+        is_proposed = verdict.rule in OF_MUCH_WORK and changes(verdict.command)
+        if is_proposed and self._is_to_be_typed(verdict.command, end_ns, was_told):
             # In the second in which the command is typed perhaps no task waits.
             self._tid, self._since_ns = verdict.late.tid or self._tid, None
             self._command = verdict.command
@@ -83,6 +86,7 @@ class Calmed:
         most = self._less(view, self._tid, self._before, end_ns)
         if most is None:
             return verdict
+        self._is_told = True
         words = less_words(*most)
         late = (one for one in self._others.items() if one[0] != self._tid and one[1] >= DELAYED_SHARE)
         others = [less for one in late if (less := self._less(view, *one, end_ns))][:MOST_OTHERS]
@@ -99,9 +103,11 @@ class Calmed:
         task = next(iter(waiters(rows_of(view.series[-1], tid))), None)
         return _Less(task, now, before) if task and now is not None and now <= MUCH_LESS * before else None
 
-    def _is_proposed(self, command: str, end_ns: int) -> bool:
-        """Whether it is still to be typed, or another one long after the last."""
-        return self._since_ns is None or command == self._command or end_ns - self._since_ns > TOLD_NS
+    def _is_to_be_typed(self, command: str, end_ns: int, was_told: bool) -> bool:
+        """Whether it is still to be typed, or another one long after the last, of which nothing is told any more."""
+        if self._since_ns is None or command == self._command:
+            return True
+        return end_ns - self._since_ns > (HELPED_NS if was_told else TOLD_NS)
 
 
 def _waiting(frame: Frame) -> list[int]:

@@ -136,7 +136,7 @@ class Told:
             # Another number, of another span, beside that of what has helped.
             verdict = replace(verdict, headline=verdict.headline.replace(f"; {verdict.late.words}", ""))
         if goes_on_alone:
-            return _as_it_is(verdict)
+            return _as_it_is(verdict, alone=not view.settings.shown_filter.names_tasks)
         is_little = relieved and _is_little(verdict, load)
         if verdict.headline == CHECKING or (verdict.level != "notice" and not is_little):
             return verdict
@@ -160,9 +160,9 @@ def _left(verdict: Verdict) -> Verdict:
     return replace(verdict, level=level, alternatives=told, action=LEAVE_IT, command="")
 
 
-def _as_it_is(verdict: Verdict) -> Verdict:
-    """What may stay as it is: whose trouble it is not comes first."""
-    headline = f"{NOBODY_ELSE}; {_clause(verdict.headline)}"
+def _as_it_is(verdict: Verdict, *, alone: bool) -> Verdict:
+    """What may stay as it is: whose trouble it is not comes first. `alone`: the others are not left out."""
+    headline = f"{NOBODY_ELSE}; {_clause(verdict.headline)}" if alone else verdict.headline
     one = _left(verdict) if verdict.command else verdict
     return replace(one, level="ok", headline=headline, may_stay=True)
 

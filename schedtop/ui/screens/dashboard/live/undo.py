@@ -53,7 +53,9 @@ def processes_in(command: str) -> str:
 def look_again(command: str) -> tuple[str, str]:
     """What to do where a command is in place and tasks wait all the same: an action, and the command in it."""
     if found := _LOOP.fullmatch(command):
-        return typed("Start fewer as well (the command is in place)", f"{LOOK}-o pid,ppid,args {found[1]}")
+        return typed(
+            "See which they are, and start fewer (the command is in place)", f"{LOOK}-o pid,ppid,args {found[1]}"
+        )
     found = _AFFINITY.fullmatch(command) or _ORDINARY.fullmatch(command) or _NICE.fullmatch(command)
     tid = found[found.re.groups].split()[0] if found else ""
     return typed("Look at the task (the command is in place)", f"schedtop task {tid}" if tid else "")

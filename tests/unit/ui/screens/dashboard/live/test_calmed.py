@@ -45,6 +45,12 @@ def test_a_task_that_waits_less_since_the_command_is_told_for_a_minute() -> None
     assert found == [*[""] * 11, *[told] * 59, ""]
 
 
+def test_another_command_does_not_end_what_is_told_of_the_last_one() -> None:
+    """After half a minute the next step was proposed, and what the first one had helped was forgotten."""
+    found = relieved([*BEFORE, (LOOK, 60), *[(LOOK, 50)] * 30, *[("echo 20 > /proc/9/autogroup", 50)] * 31])
+    assert found == [*[""] * 11, *["web (7) waits 5 % of the time (22 % before)"] * 59, ""]
+
+
 @pytest.mark.parametrize("after_ms", [180, 400])
 def test_a_command_that_did_not_help_is_not_told(after_ms: int) -> None:
     assert not any(relieved([*BEFORE, *[(LOOK, after_ms)] * 8]))
