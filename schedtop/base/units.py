@@ -78,6 +78,11 @@ def format_round_ns(ns: int) -> str:
     return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit}"
 
 
+def format_span(ns: int) -> str:
+    """A span between two readings: `200 ms`, `1 s` also where it is 998 ms."""
+    return format_whole_s(ns) if ns >= NS_PER_S * 9 // 10 else format_round_ns(ns)
+
+
 def format_whole_s(ns: int) -> str:
     """A span in whole seconds, at least one: `16 s`. The numbers beside it are of the exact one."""
     return format_round_ns(max(1, round(ns / NS_PER_S)) * NS_PER_S)

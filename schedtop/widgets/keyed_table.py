@@ -120,7 +120,8 @@ class KeyedTable(Canvas, Generic[C]):
         `passed`: the filter that they have passed; a selected row that does not pass another one is selected no more.
         """
         was_visible = self._selected_index is not None and 0 <= self._selected_index - self.top < self.page_rows
-        if self.rows is not None and self.held_text and (sort, passed) == (self.sort, self._passed):
+        is_alike = passed == self._passed and (sort == self.sort or None in (sort, self.sort))
+        if self.rows is not None and self.held_text and is_alike:
             rows = _kept_in_place(rows, self.rows, range(self.top, self.top + self.page_rows), self.key_fields)
         self.rows, self.sort, self.total_rows = rows, sort, len(rows)
         self._selected_index = _place_of(self.rows, self.key_fields, self.selected_key)

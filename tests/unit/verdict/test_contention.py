@@ -146,6 +146,20 @@ def test_more_work_than_cpus_in_sessions_of_their_own() -> None:
     assert found(api_ms=700).headline == f"{work}: {average}", "never sleeps"
 
 
+def test_one_of_several_that_run_alike_is_no_culprit_while_all_cpus_are_busy() -> None:
+    """Each second another one of four loops was named, with a command for that one."""
+    rows = blocked(waits(300), (66, b"crunch", 0.9))
+
+    def rule(busy: float, *ran_ms: int) -> str:
+        loops = [
+            tasks(tid=66 + n, comm=b"crunch", run_ns=ms * MS, run_delay_ns=500 * MS) for n, ms in enumerate(ran_ms)
+        ]
+        return judged(frame(rows, busy=(busy, busy), tasks=np.concatenate(loops))).rule
+
+    assert rule(0.98, 500, 400, 450) == "saturated"
+    assert rule(0.98, 500, 100) == rule(0.98, 900) == rule(0.5, 500, 400) == "blocker"
+
+
 def test_the_biggest_is_a_process_with_all_its_tasks() -> None:
     def biggest(*rows: Rows) -> str:
         return judged(frame(waits(300), busy=(0.98, 0.98), tasks=np.concatenate(rows))).evidence[0]

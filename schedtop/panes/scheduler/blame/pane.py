@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
 
-from schedtop.base.units import format_ns, format_round_ns
+from schedtop.base.units import format_ns, format_span
 from schedtop.history.sorting import PAIR_SORTS
 from schedtop.history.view import View
 from schedtop.model.rows import Integers, Rows, other_names, text
@@ -26,6 +26,7 @@ from schedtop.panes.scheduler.blame.rows import (
     account,
     columns_for,
     quota_part,
+    whole_ns,
     with_short_turns,
 )
 from schedtop.widgets.canvas import surface_of
@@ -188,10 +189,9 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
             return [("a quota", "throttled"), (f" {format_ns(quota.ns)}", "text")]
         if not len(times):
             return [("no task", "dim")]
-        # Under a filter by task the whole is what its victims waited, as in the account.
-        whole_ns = int(times.sum()) if view.settings.shown_filter.names_tasks else view.frame.ended_wait_ns
-        if took_ns < STANDS_OUT * whole_ns:
-            return _by_name(view.pairs, times, STANDS_OUT * whole_ns)
+        least_ns = STANDS_OUT * whole_ns(view, times)
+        if took_ns < least_ns:
+            return _by_name(view.pairs, times, least_ns)
         took = f" {format_ns(took_ns)}"
         return [(steady(text(other_names(view.pairs[:1])[0])), "preemption"), (took, "text")]
 
@@ -264,7 +264,8 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         if self._account is None:
             return ""
         total = f"Σ {format_ns(self._account.total_ns)}"
-        whole = "run delay of ended waits" if self._account.rest else "what the shown ones waited"
+        filtered = self._shown[0] is not None and self._shown[0].settings.shown_filter.names_tasks
+        whole = "run delay of what is shown" if filtered else "run delay of ended waits"
         place = " · ".join(filter(None, (self.held_text, self.position_text())))
         texts = [" · ".join(filter(None, (place, word))) for word in (f"{total} = {whole}", total)]
         room = self.size.width - TITLE_FRAME
@@ -291,4 +292,4 @@ def _by_name(pairs: Rows, times: Integers, least_ns: float) -> Spans:
 def _empty_text(view: View) -> str:
     if view.settings.shown_filter and len(view.frame.pairs):
         return f"none of {len(view.frame.pairs)} pairs passes the filter {view.settings.shown_filter}"
-    return f"no task waited for a CPU in the last {format_round_ns(view.frame.interval_ns)}"
+    return f"no task waited for a CPU in the last {format_span(view.frame.interval_ns)}"

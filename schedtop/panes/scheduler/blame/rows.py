@@ -14,7 +14,7 @@ from schedtop.base.scripts import with_script
 from schedtop.base.units import format_count, format_ns
 from schedtop.history.view import View
 from schedtop.model.groups import FIRST_INTERRUPT_ID, group_pairs, is_by_name
-from schedtop.model.rows import GROUPS, ROLES, Rows, take_rows, text
+from schedtop.model.rows import GROUPS, ROLES, Integers, Rows, take_rows, text
 from schedtop.model.sched_class import treatments
 from schedtop.model.short_lived import MANY, by_command, names_of_many
 from schedtop.model.waits import for_quota_ns
@@ -58,7 +58,7 @@ class Part(NamedTuple):
 class Account:
     """All waits of the window that ended, `total_ns`: the sum of `pairs` (GROUP_PAIR_DTYPE, largest first) and `rest`.
 
-    Under a filter the whole is what its victims' pairs say, and there is no rest. `rest_ns`: what no pair stands for.
+    Under a filter by task the whole is the run delay of what passes it. `rest_ns`: what no pair stands for.
     A recording of an older version may have waits in the pairs of one interval and the total of another: what is
     below zero by that is not shown.
     """
@@ -86,7 +86,9 @@ def account(view: View, blame: str = "", breathe: Callable[[], object] = keep_on
     pairs = take_rows(pairs, np.lexsort((-pairs[second], -pairs[first])))
     in_pairs = int(pairs[time].sum())
     if settings.shown_filter.names_tasks:
-        return Account(pairs, (), in_pairs)
+        left = whole_ns(view, pairs[time]) - in_pairs
+        words = "short waits, an idle CPU, or not known" if blame == "blocker" else "after waking, or not known"
+        return Account(pairs, (Part(words, left),) if left else (), in_pairs + left, left)
     total = view.frame.ended_wait_ns
     parts = _not_blocked(view) if blame == "blocker" else _not_preempted(view)
     hidden = int(view.frame.pairs[time].sum()) - in_pairs
@@ -94,6 +96,14 @@ def account(view: View, blame: str = "", breathe: Callable[[], object] = keep_on
     last = "not counted yet" if blame == "blocker" else "short, given away, or not known"
     rest = tuple(part for part in (*parts, Part("hidden tasks", hidden), Part(last, left)) if part.ns > 0)
     return Account(pairs, rest, total, max(0, total - in_pairs))
+
+
+def whole_ns(view: View, times: Integers) -> int:
+    """What all that is shown waited, of which these are the times of its pairs."""
+    if not view.settings.shown_filter.names_tasks:
+        return view.frame.ended_wait_ns
+    # A wait that has not ended is in no pair, and in the run delay before; of older recordings some have none.
+    return max(int(times.sum()), int(view.tasks["run_delay_ns"].sum()))
 
 
 def _alike(view: View) -> dict[str, npt.NDArray[np.bool_]]:

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
 
-from schedtop.base.units import format_round_ns
+from schedtop.base.units import format_span
 from schedtop.history.view import View
 from schedtop.model.rows import Rows
 from schedtop.model.short_lived import SORTS, by_command, often, sort_commands, spoken_rate
@@ -153,4 +153,4 @@ def _sums(view: View) -> str:
 def _empty_text(view: View) -> str:
     if view.settings.filter and len(view.frame.short_lived):
         return f"no short-lived task passes the filter {view.settings.filter}"
-    return f"no short-lived tasks in the last {format_round_ns(view.frame.interval_ns)}"
+    return f"no short-lived tasks in the last {format_span(view.frame.interval_ns)}"

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
 
-from schedtop.base.units import format_count, format_ns, format_round_ns
+from schedtop.base.units import format_count, format_ns, format_round_ns, format_span
 from schedtop.history.sorting import SLOW_WAIT_SORTS
 from schedtop.history.view import View
 from schedtop.model.rows import Rows, text
@@ -110,7 +110,8 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
             self._shape = shape
             self.forget_columns()
         rows = self._in_order(view.slow_waits, view)
-        self.set_rows(rows, view.settings.slow_wait_sort, view.settings.shown_filter)
+        # Where one comes first that would not, no column sorts all lines.
+        self.set_rows(rows, None if self._first else view.settings.slow_wait_sort, view.settings.shown_filter)
         self.draw()
 
     def look_at(self, victim: int) -> None:
@@ -165,7 +166,7 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
 def _empty_text(view: View) -> str:
     if view.settings.shown_filter and len(view.frame.slow_waits):
         return f"none of {len(view.frame.slow_waits)} slow waits passes the filter {view.settings.shown_filter}"
-    over, span = (format_round_ns(ns) for ns in (view.frame.threshold_ns, view.frame.interval_ns))
+    over, span = format_round_ns(view.frame.threshold_ns), format_span(view.frame.interval_ns)
     # What was recorded has its threshold.
     hint = "" if view.host.recorded_source else " (press - for a lower threshold)"
     before = last_before(view)

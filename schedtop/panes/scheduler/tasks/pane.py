@@ -136,7 +136,9 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
         elif kind != "thread":
             rows = sort_tasks(group_tasks(rows, kind, view.frame.cgroups), view.settings.task_sort)
         self._members = _members(view) if kind == "container" else None
-        self.set_rows(self._in_order(rows, view), view.settings.task_sort, view.settings.shown_filter)
+        rows = self._in_order(rows, view)
+        # Where some come first that would not, no column sorts all lines.
+        self.set_rows(rows, None if self._first else view.settings.task_sort, view.settings.shown_filter)
         self.draw()
 
     def look_at(self, victim: int) -> None:

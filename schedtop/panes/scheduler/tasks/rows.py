@@ -118,7 +118,9 @@ def _unit(path: str) -> str:
 
 def _delay_bars(context: TaskRows) -> list[str]:
     longest = max(1, context.longest_ns)
-    return [thin_bar(min(1.0, ns / longest), BAR_CELLS) for ns in context.rows["run_delay_ns"].tolist()]
+    told = zip(context.rows["run_delay_ns"].tolist(), context.is_one.tolist(), strict=True)
+    # Of many that are added up it says nothing beside those of one.
+    return [thin_bar(min(1.0, ns / longest), BAR_CELLS) if is_one else "" for ns, is_one in told]
 
 
 def _delay_levels(context: TaskRows) -> list[str]:

@@ -68,11 +68,21 @@ def test_pairs_above_the_total_leave_no_negative_rest(blame: str, make_view: Mak
 
 
 def test_under_a_filter_the_whole_is_what_its_victims_waited(make_view: MakeView) -> None:
-    view = make_view(settings=ViewSettings(filter=Filter.parse("nginx")))
-    made = account(view)
-    assert not made.rest
-    assert made.total_ns == view.pairs["blocked_ns"].sum() > 0
-    assert {row["victim_name"] for row in made.pairs} == {b"nginx"}
+    """It was what its pairs stand for: 4 ms beside a run delay of 14."""
+
+    def longer(frame: Frame) -> Frame:
+        rows = frame.tasks.copy()
+        rows["run_delay_ns"] *= 1000
+        return replace(frame, tasks=rows)
+
+    settings = ViewSettings(filter=Filter.parse("nginx"))
+    for view in (make_view(settings=settings), make_view(settings=settings, change=longer)):
+        made, in_pairs = account(view), int(view.pairs["blocked_ns"].sum())
+        assert {row["victim_name"] for row in made.pairs} == {b"nginx"}
+        assert made.total_ns == max(in_pairs, view.tasks["run_delay_ns"].sum()) > 0
+        assert made.rest_ns == sum(part.ns for part in made.rest) == made.total_ns - in_pairs
+    assert made.rest and made.total_ns == view.tasks["run_delay_ns"].sum()
+    assert {row["comm"] for row in view.tasks} == {b"nginx"}
 
 
 def test_the_order_is_that_of_time_or_of_count(make_view: MakeView) -> None:
