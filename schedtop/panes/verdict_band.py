@@ -63,10 +63,10 @@ _PARENTHESES = re.compile(r" \([^()]*\)")
 def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list[list[Span]]:
     """Two lines in the colour of the level: headline and action; then evidence where there is room for it.
 
-    In a band a command begins the second line, so that it stays there from second to second; another action may stand
-    behind a short headline. The action goes on where the headline ends if it needs to. Of one that does not fit only
-    the command is shown, and before that is cut, the headline loses its last clauses. What does not fit at all ends
-    with an ellipsis.
+    In a band a command begins the second line, so that it stays there from second to second, and nothing follows that
+    one would type, too: evidence stands behind the headline. Another action may stand behind a short headline. The
+    action goes on where the headline ends if it needs to. Of one that does not fit only the command is shown, and
+    before that is cut, the headline loses its last clauses. What does not fit at all ends with an ellipsis.
     What a command has helped comes first, in the colour of what is in order: the alarm behind it is another one.
     """
     if verdict is None:
@@ -103,13 +103,18 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
         first, rest = _clauses(headline, room, width - 1 - width_of(command) - 3)
         below = _beside(rest, action if not rest and width_of(action) < width else command)
     first, below = first.replace(NO_BREAK, " "), below.replace(NO_BREAK, " ")
+    separator = (SEPARATOR[0], plain if banded else SEPARATOR[1])
+    above: list[Span] = []
+    if banded and typed and below:
+        above = whole_parts([[(first, strong)], *evidence], room, separator)[1:] if not rest else []
+        evidence = []
     room = max(1, width - 1)
     if width_of(below) <= room - spans_width(why):
         room -= spans_width(why)
     else:
         why = []
     parts: Parts = [_with_command(clip(below, room), typed, plain)] if below else []
-    second = whole_parts([*parts, *evidence], room, (SEPARATOR[0], plain if banded else SEPARATOR[1]))
+    second = whole_parts([*parts, *evidence], room, separator)
     if not second and said and not verdict.action:
         # Nothing is to be done: a part of why is better than an empty line.
         second = [(clip(steady(said[0]), room), plain)]
@@ -117,7 +122,7 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     if _is_settled(verdict):
         looks = (HELPED, HELPED, HELPED)
     lines: list[list[Span]] = [
-        [(words, look) for words, look in zip((head, " ", first), looks, strict=True)],
+        [*((words, look) for words, look in zip((head, " ", first), looks, strict=True)), *above],
         [(" ", plain), *second],
     ]
     if relief:

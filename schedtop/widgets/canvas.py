@@ -63,7 +63,8 @@ framework makes a node for each name and each widget, again at each change of fo
 STYLES = tuple(LOOKS)
 
 SHADE_SHARES = (0.22, 0.4, 0.58, 0.78, 1.0)
-"""How much of its colour each shade has, over the background: the first one is seen, too."""
+SLOW_SHARES = (0.5, 0.62, 0.74, 0.87, 1.0)
+"""How much of its colour each shade has, over the background: the first is seen, too. A single slow wait matters."""
 
 _SHADE = "-shade-"
 
@@ -340,7 +341,7 @@ def _style(name: str, theme: Mapping[str, str]) -> Style:
     name, _, level = name.partition(_SHADE)
     foreground, background, text = LOOKS[name]
     if level and has_shades(theme):
-        share = SHADE_SHARES[int(level) - 1]
+        share = (SLOW_SHARES if name == "slow" else SHADE_SHARES)[int(level) - 1]
         shade = Color.parse(theme["background"]).blend(Color.parse(theme[foreground]), share).rich_color
         return Style.from_color(shade, shade)
     colours = (Color.parse(theme[colour]).rich_color if colour else None for colour in (foreground, background))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from schedtop.base.cpu_lists import cpu_list
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.model.rows import TASK_NAME_DTYPE, TREATMENT, Integers, Rows, take_rows
+from schedtop.model.sched_class import SchedClass
 from schedtop.sources.kernel.mapped_rows import MappedRows
 from schedtop.sources.kernel.pid_numbers import pid_numbers
 from schedtop.sources.scheduler.process_names import ProcessNames
@@ -97,13 +98,15 @@ class Affinities:
         self._known: dict[tuple[int, int], tuple[int, int]] = {}
 
     def note(self, tasks: Rows, now_ns: int) -> None:
-        """Fills `allowed_cpus` of the tasks (TASK_DTYPE) with the largest run delays; 0 for one that is gone."""
-        chosen = (tasks["run_delay_ns"] >= LEAST_DELAY_NS).nonzero()[0]
+        """Fills `allowed_cpus` of the tasks (TASK_DTYPE) with the largest run delays, and of real-time ones with the
+        largest run times; 0 for one that is gone."""
+        lost_ns = np.where(tasks["sched_class"] == SchedClass.RT, tasks["run_ns"], 0) + tasks["run_delay_ns"]
+        chosen = (lost_ns >= LEAST_DELAY_NS).nonzero()[0]
         if not len(chosen):
             self._known.clear()
             return
         if len(chosen) > MOST_MASKS:
-            chosen = chosen[tasks["run_delay_ns"][chosen].argsort()[-MOST_MASKS:]]
+            chosen = chosen[lost_ns[chosen].argsort()[-MOST_MASKS:]]
         of = list(zip(tasks["tid"][chosen].tolist(), tasks["start_ns"][chosen].tolist(), strict=True))
         since_ns = now_ns - KEEP_MASKS_NS
         fresh = {task: known for task, known in self._known.items() if known[0] > since_ns}

@@ -18,6 +18,23 @@ STORM = "bash deploy.sh starts 1,370 processes/s (true): 60 % of CPU time; web (
 FULL = "crunch uses 88 % of 2 CPUs; api (15582) waits 22 % of the time, behind crunch (15580), for its time slices"
 
 
+def test_nothing_stands_behind_a_command_that_would_be_typed_with_it() -> None:
+    """`...; done │ p99 is 8.88 ms` is no command."""
+    action = f"Raise the quota: {(command := 'echo 163000 > /sys/fs/cgroup/cpu/orders/cpu.cfs_quota_us')}"
+    verdict = Verdict("alarm", "throttled", QUOTA, ("p99 is 8.88 ms", "31 slow waits"), action, command)
+
+    def shown(width: int) -> list[str]:
+        lines = ["".join(text for text, _ in line) for line in verdict_band(verdict, width, "v")]
+        assert all(len(line) == width for line in lines)
+        return [line.strip() for line in lines]
+
+    first, second = shown(160)
+    assert first == f"!! ALARM  {QUOTA} │ p99 is 8.88 ms │ 31 slow waits"
+    assert second.startswith(f"→ {action}  ") and second.split(command)[1].split() == ["v", "why"]
+    assert shown(110)[0] == f"!! ALARM  {QUOTA} │ p99 is 8.88 ms"
+    assert shown(92)[0] == f"!! ALARM  {QUOTA}"
+
+
 @pytest.mark.parametrize(
     ("headline", "words", "command", "told"),
     [

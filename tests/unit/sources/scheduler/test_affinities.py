@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from schedtop.model.rows import TASK_DTYPE, Rows
+from schedtop.model.sched_class import SchedClass
 from schedtop.sources.scheduler import names
 from schedtop.sources.scheduler.names import KEEP_MASKS_NS, LEAST_DELAY_NS, MOST_MASKS, Affinities
 
@@ -68,3 +69,13 @@ def test_a_task_that_is_gone_has_no_mask() -> None:
     rows = tasks({9: 100, 5: 100})
     Affinities().note(rows, 0)
     assert rows["allowed_cpus"].tolist() == [0, 5]
+
+
+def test_a_real_time_task_that_runs_is_asked_for(asked: list[int]) -> None:
+    """What is in its way is not sent where it stays."""
+    rows = tasks({3: 0, 4: 0, 5: 0})
+    rows["run_ns"] = 500_000_000
+    rows["sched_class"][:2] = SchedClass.RT, SchedClass.FAIR
+    Affinities().note(rows, 0)
+    assert rows["allowed_cpus"].tolist() == [3, 0, 0]
+    assert asked == [3]
