@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from textual.binding import BindingType
 from textual.screen import Screen
 
+from schedtop.base.units import NS_PER_S
 from schedtop.panes.header import HeaderPane
 from schedtop.panes.scheduler.short_lived.pane import ShortLivedPane
 from schedtop.panes.scheduler.short_lived.text import command_lines, command_title, rows_of
@@ -28,6 +29,9 @@ from schedtop.ui.screens.dashboard.verdict_text import verdict_lines, verdict_ti
 from schedtop.ui.screens.path.opener import PathOpener
 from schedtop.ui.screens.text import TextScreen
 from schedtop.verdict.verdict import Verdict
+
+FRESH_NS = 10 * NS_PER_S
+"""The numbers in an open verdict are those of so short a while ago."""
 
 
 class Details:
@@ -73,7 +77,7 @@ class Details:
         self._own_pid = own_pid
         self._paths = PathOpener(screen, shown, on_demand)
         self._text: TextScreen | None = None
-        self._told: Verdict | None = None
+        self._told: tuple[Verdict, int] | None = None
 
     def action_help(self) -> None:
         """The help, beginning with the pane that has the focus."""
@@ -92,19 +96,21 @@ class Details:
             # What the first lines say next is what one waits for here.
             rows = self._screen.query_one(HeaderPane).outer_size.height
             title, command = verdict_title(verdict), verdict.command
-            self._told, self._text = verdict, TextScreen(title, lines, command=command, free_rows=rows)
+            self._told = verdict, view.end_time_ns
+            self._text = TextScreen(title, lines, command=command, free_rows=rows)
             self._screen.app.push_screen(self._text)
 
     def follow_verdict(self) -> None:
         """Shows the verdict that holds now, if its text is open and tells of another one.
 
-        Its numbers stay as they are: they would change while one reads.
+        Its numbers stay as they are for a while: they would change while one reads.
         """
         verdict, view, text = self._shown.verdict, self._shown.view, self._text
-        if text is None or text is not self._screen.app.screen or verdict is None or view is None:
+        if text is None or text is not self._screen.app.screen or verdict is None or view is None or not self._told:
             return
-        if _what(verdict) != _what(self._told):
-            self._told = verdict
+        before, told_ns = self._told
+        if _what(verdict) != _what(before) or abs(view.end_time_ns - told_ns) >= FRESH_NS:
+            self._told = verdict, view.end_time_ns
             lines = partial(verdict_lines, verdict, end_ns=view.end_time_ns)
             text.replace(verdict_title(verdict), lines, command=verdict.command)
 
@@ -159,6 +165,6 @@ class Details:
         self._paths.open(subject)
 
 
-def _what(verdict: Verdict | None) -> tuple[str, ...]:
+def _what(verdict: Verdict) -> tuple[str, ...]:
     """What a verdict is about, and what a command has helped."""
-    return () if verdict is None else (verdict.level, verdict.rule, verdict.command, verdict.live.relieved)
+    return verdict.level, verdict.rule, verdict.command, verdict.live.relieved
