@@ -62,6 +62,8 @@ class KeyedTable(Canvas, Generic[C]):
         self._last_index = 0
         """Where the selected row is, or was before it left."""
         self._selected_s = -HELD_S
+        self.held_text = ""
+        """Says that rows are not in order, but where they were; empty if they are."""
         self._passed: object = None
         self._placed: tuple[int, list[tuple[Column[C], int]]] = (-1, [])
 
@@ -107,12 +109,6 @@ class KeyedTable(Canvas, Generic[C]):
             return None
         return self._selected_index - self.top
 
-    @property
-    def held_text(self) -> str:
-        """Says that rows stay where they are; empty if they do not."""
-        held = self.selected_key is not None and monotonic() - self._selected_s < HELD_S
-        return "order held" if held else ""
-
     def set_rows(self, rows: Rows, sort: str | None, passed: object = None) -> None:
         """Takes new rows; a selected row that was visible stays visible wherever it is now.
 
@@ -121,8 +117,12 @@ class KeyedTable(Canvas, Generic[C]):
         """
         was_visible = self._selected_index is not None and 0 <= self._selected_index - self.top < self.page_rows
         is_alike = passed == self._passed and (sort == self.sort or None in (sort, self.sort))
-        if self.rows is not None and self.held_text and is_alike:
-            rows = _kept_in_place(rows, self.rows, range(self.top, self.top + self.page_rows), self.key_fields)
+        is_fresh = self.selected_key is not None and monotonic() - self._selected_s < HELD_S
+        self.held_text = ""
+        if self.rows is not None and is_fresh and is_alike:
+            seen = range(self.top, self.top + self.page_rows)
+            if (order := _order_before(rows, self.rows, seen, self.key_fields)) is not None:
+                rows, self.held_text = rows[order], "order held"
         self.rows, self.sort, self.total_rows = rows, sort, len(rows)
         self._selected_index = _place_of(self.rows, self.key_fields, self.selected_key)
         if passed != self._passed:
@@ -259,15 +259,17 @@ def _place_of(rows: Rows | None, key_fields: Sequence[str], key: tuple[int, ...]
     return int(found[0]) if len(found) else None
 
 
-def _kept_in_place(rows: Rows, before: Rows, seen: range, key_fields: Sequence[str]) -> Rows:
-    """New rows with those that were seen where they were before; the others around them in their order."""
+def _order_before(rows: Rows, before: Rows, seen: range, key_fields: Sequence[str]) -> npt.NDArray[np.intp] | None:
+    """The order of new rows that has those that were seen where they were before, the others around them; `None`: that
+    is the order that they have."""
     fields, shown = list(key_fields), before[seen.start : seen.stop]
     likely = np.flatnonzero(np.isin(rows[fields[0]], shown[fields[0]]))
     found = dict(zip(rows[fields][likely].tolist(), likely.tolist(), strict=True))
     kept = enumerate(shown[fields].tolist(), seen.start)
     places = {place: found[key] for place, key in kept if key in found and place < len(rows)}
+    if all(place == new for place, new in places.items()):
+        return None
     order = np.full(len(rows), -1)
     order[list(places.keys())] = list(places.values())
     order[order < 0] = np.delete(np.arange(len(rows)), list(places.values()))
-    ordered: Rows = rows[order]
-    return ordered
+    return order
