@@ -59,8 +59,8 @@ class KeyedTable(Canvas, Generic[C]):
         self.sort: str | None = None
         self.selected_key: tuple[int, ...] | None = None
         self._selected_index: int | None = None
-        self._last_index = 0
-        """Where the selected row is, or was before it left."""
+        self._last_index: int | None = None
+        """Where the selected row is, or was before it left; `None`: it was not here yet."""
         self._selected_s = -HELD_S
         self.held_text = ""
         """Says that rows are not in order, but where they were; empty if they are."""
@@ -175,13 +175,11 @@ class KeyedTable(Canvas, Generic[C]):
     def action_move(self, rows: int) -> None:
         if self.rows is None or not len(self.rows):
             return
-        if self.selected_key is None:
+        if self.selected_key is None or self._last_index is None:
             # The first key press selects what is on top (or, going up, stays there).
             index = self.top + (max(rows - 1, 0) if rows > 0 else 0)
-        elif self._selected_index is None:
-            index = self._last_index + rows
         else:
-            index = self._selected_index + rows
+            index = self._last_index + rows
         self.select(index)
 
     def select(self, index: int) -> None:
@@ -239,7 +237,7 @@ class KeyedTable(Canvas, Generic[C]):
 
     def go_back_to(self, place: Any) -> None:
         self.top, self.selected_key = place
-        self._selected_index = _place_of(self.rows, self.key_fields, self.selected_key)
+        self._selected_index = self._last_index = _place_of(self.rows, self.key_fields, self.selected_key)
         self.clamp_top()
         self.draw()
         self.post_message(self.Selected())
