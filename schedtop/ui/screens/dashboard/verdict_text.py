@@ -45,14 +45,15 @@ def verdict_lines(verdict: Verdict, width: int, *, end_ns: int = 0) -> Iterable[
         yield from paragraph(steady(f"{reason}{rest}:" if whole else verdict.action), width)
         if whole:
             yield [("  ", "text"), (steady(verdict.command), "strong")]
+    if live.undo:
+        # Before what else there is: one looks for it.
+        yield []
+        yield from _with_command_apart(live.undo, width, "dim")
     for number, told in enumerate(verdict.alternatives):
         yield []
         if not number and not verdict.action:
             yield [("What else can be done", "key")]
         yield from _with_command_apart(told, width)
-    if live.undo:
-        yield []
-        yield from _with_command_apart(live.undo, width, "dim")
     yield []
     moment = f"as of {format_clock(end_ns)}, " if end_ns else ""
     rule = f"rule: {steady(verdict.rule)} · {moment}for the window and the filter shown"

@@ -48,5 +48,5 @@ def test_what_is_told_beside_a_live_verdict_has_lines_of_its_own() -> None:
         *("✓ api (8) no longer waits", "", "web is pinned"),
         *("The alarm ended 4 s ago: no slow waits (1 s before)", "As of 2 s ago; now: web waits a little"),
     ]
-    assert lines[-4:-1] == ["To undo it:", "  taskset 8", ""]
+    assert lines[-6:-1] == ["To undo it:", "  taskset 8", "", "Or leave it", ""]
     text(live, 20)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from schedtop.base.units import NS_PER_S
 from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.filters import Filter
 from schedtop.ui.screens.dashboard.live.raised import Raised
 from schedtop.verdict.verdict import Verdict
-from tests.unit.verdict.frames import GROUPS, HOST, frame, quota
+from tests.unit.verdict.frames import GROUPS, HOST, MS, frame, quota, tasks
 
 HERE = replace(HOST, weight_file="/sys/fs/cgroup{}/cpu.weight")
 COMMAND = f"echo 50000 > /sys/fs/cgroup{GROUPS[7]}/cpu.max"
@@ -63,3 +65,16 @@ def test_with_another_filter_nothing_is_told() -> None:
     raised = Raised()
     raised.shown(RAISE, view(1, 4))
     assert raised.shown(OTHER, view(2, 0, settings=ViewSettings(filter=Filter.parse("comm:web")))).live.relieved == ""
+
+
+def test_how_much_of_it_is_used_is_told_as_well() -> None:
+    """`0.31 to 1.60 CPUs would have been enough`: after the command one wants to know how many it takes."""
+    raised, frames = Raised(), []
+    for second, (ran_ms, throttled) in enumerate(((300, 4), (1500, 0), (700, 0))):
+        own = tasks(cgroup_id=7, run_ns=ran_ms * MS)
+        both = np.concatenate((own, tasks(tid=901, cgroup_id=9, run_ns=400 * MS)))
+        limits = quota(7, throttled)
+        limits["quota_ns"], limits["period_ns"] = 160 * MS, 100 * MS
+        frames.append(frame(tasks=both, throttling=limits, cgroups=GROUPS, end_ns=(second + 1) * NS_PER_S))
+        told = raised.shown(OTHER if second else RAISE, History(HERE, frames).view(ViewSettings())).live.relieved
+    assert told == f"{RAISED}: it uses 1.1 of 1.6 CPUs", "on average since"
