@@ -264,7 +264,8 @@ def _order_before(rows: Rows, before: Rows, seen: range, key_fields: Sequence[st
     likely = np.flatnonzero(np.isin(rows[fields[0]], shown[fields[0]]))
     found = dict(zip(rows[fields][likely].tolist(), likely.tolist(), strict=True))
     kept = enumerate(shown[fields].tolist(), seen.start)
-    places = {place: found[key] for place, key in kept if key in found and place < len(rows)}
+    # Each once: a table may have several rows of one key.
+    places = {place: found.pop(key) for place, key in kept if key in found and place < len(rows)}
     if all(place == new for place, new in places.items()):
         return None
     order = np.full(len(rows), -1)

@@ -69,6 +69,13 @@ async def test_rows_that_left_make_room_for_the_next_in_order() -> None:
         assert table.tids == [4, 2]
 
 
+async def test_several_rows_of_one_key_are_all_there() -> None:
+    async with shown([1, 2, 2, 3]) as (pilot, table):
+        await pilot.press("down")
+        table.set_rows(rows_of([3, 2, 2, 1]), "run_ns")
+        assert sorted(table.tids) == [1, 2, 2, 3] and table.tids[0] == 1
+
+
 async def test_the_key_goes_on_from_where_a_row_was_that_left() -> None:
     async with shown([1, 2, 3, 4, 5]) as (pilot, table):
         await pilot.press("down", "down", "down")
