@@ -331,6 +331,8 @@ def test_what_runs_most_may_stay_once_that_is_no_alarm() -> None:
     assert one.headline == "web (7) no longer waits"
     assert one.evidence == ("no other task waits much; more work than 2 CPUs can do: 2 tasks wait on average",)
     assert told.shown(replace(alone, late=Late(8)), view(2)).level == "notice"
+    filtered = view(3, ViewSettings(filter=Filter.parse("api")))
+    assert told.shown(alone, filtered).evidence[0].startswith("more work"), "the others are left out there"
 
 
 def test_the_way_back_is_to_what_was_before_the_first_command(sleeper: int) -> None:
