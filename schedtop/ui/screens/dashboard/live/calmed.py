@@ -9,14 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from schedtop.base.pgrep import pgrep_words
 from schedtop.base.units import NS_PER_S
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
-from schedtop.model.rows import KTHREADD_TGID, rows_where
+from schedtop.model.rows import KTHREADD_TGID, rows_where, text
 from schedtop.ui.screens.dashboard.live.done import CHECKING, OF_MUCH_WORK
 from schedtop.ui.screens.dashboard.live.held import MUCH_LESS, TOLD_NS
 from schedtop.ui.screens.dashboard.live.helped import HELPED_NS, LEVELS, less_words, rows_of
-from schedtop.ui.screens.dashboard.live.undo import changes
+from schedtop.ui.screens.dashboard.live.undo import changes, processes_in
 from schedtop.verdict.advice import LOOK
 from schedtop.verdict.limits import DELAYED_SHARE
 from schedtop.verdict.parts import Part, waiters
@@ -78,7 +79,8 @@ class Calmed:
         if self._since_ns is None and is_typed:
             self._since_ns = end_ns
             self._before = _usual(view.series, self._tid, end_ns)
-            self._others = {tid: _usual(view.series, tid, end_ns) or 0.0 for tid in _waiting(view.series[-1])}
+            waiting = _waiting(view.series[-1], self._command)
+            self._others = {tid: _usual(view.series, tid, end_ns) or 0.0 for tid in waiting}
         if self._since_ns is None or verdict.level not in (*LEVELS, "ok") or verdict.live.relieved:
             return verdict
         if not self._tid or self._before is None or not SURE_NS <= end_ns - self._since_ns <= HELPED_NS:
@@ -110,9 +112,13 @@ class Calmed:
         return end_ns - self._since_ns > (HELPED_NS if was_told else TOLD_NS)
 
 
-def _waiting(frame: Frame) -> list[int]:
-    """The tasks that wait most, but for those of the kernel."""
+def _waiting(frame: Frame, command: str) -> list[int]:
+    """The tasks that wait most, but for those of the kernel, and those that the command has told to wait."""
+    lowered = [int(number) for number in processes_in(command).split()]
     tasks = rows_where(frame.tasks, (frame.tasks["ended"] == 0) & (frame.tasks["parent_tgid"] != KTHREADD_TGID))
+    tasks = rows_where(tasks, ~np.isin(tasks["tid"], lowered) & ~np.isin(tasks["tgid"], lowered))
+    names = [name for name in np.unique(tasks["comm"]) if pgrep_words(text(name)) in command]
+    tasks = rows_where(tasks, ~np.isin(tasks["comm"], names))
     most = np.argsort(-tasks["run_delay_ns"], kind="stable")[:ASKED_OTHERS]
     return tasks["tid"][most].tolist()  # type: ignore[no-any-return]
 

@@ -84,6 +84,24 @@ def test_others_that_wait_less_are_told_beside_it() -> None:
     assert found == ("t7 (7) waits 4 % of the time (20 % before), t8 6 % (30 %)",), "they were late alike"
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["for p in 5 6; do echo 10 > /proc/$p/autogroup; done", "renice -n 10 -p $(pgrep -wx crunch)"],
+)
+def test_what_was_told_to_wait_is_not_told_as_helped(command: str) -> None:
+    """`api waits 4 % (20 % before), crunch 42 % (57 %)`: crunch was what the command lowered."""
+    calmed, frames = Calmed(), []
+    for second in range(1, 20):
+        share = 220 if second < 10 else 50
+        own = {7: (b"api", share), 8: (b"web", share), 5: (b"crunch", 2 * share), 6: (b"crunch", 2 * share)}
+        rows = [tasks(tid=tid, tgid=tid, comm=comm, run_delay_ns=ms * MS) for tid, (comm, ms) in own.items()]
+        frames.append(replace(frame(tasks=np.concatenate(rows)), end_ns=second * NS_PER_S))
+        view = History(HOST, frames).view(ViewSettings())
+        told = calmed.shown(storm(command if second < 10 else LOOK, "saturated"), view)
+    assert told.live.relieved == "api (7) waits 5 % of the time (22 % before), web 5 % (22 %)"
+    assert not any("crunch" in words for words in told.evidence)
+
+
 def test_that_nobody_waits_in_the_second_of_the_command_is_no_other_task() -> None:
     calmed, frames, told = Calmed(), [], []
     calm = "monitor.sh (9) starts 900 processes/s (cat): 73 % of CPU time; no other task waits"
