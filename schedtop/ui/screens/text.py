@@ -42,9 +42,11 @@ class TextBox(Canvas):
         self._text: tuple[int, list[Spans]] = (-1, [])
 
     def replace(self, title: str, text: Text, keys: str) -> None:
-        """Shows another text, from the same line on; the box gets no lower, which would move all lines."""
-        self.styles.min_height = self.outer_size.height
-        self.border_title = Content(title)
+        """Shows another text, from the same line on; under the same title the box gets no lower, which would move all
+        lines."""
+        words = Content(title)
+        self.styles.min_height = self.outer_size.height if self.border_title == words else None
+        self.border_title = words
         self._make, self._keys, self._text = text, keys, (-1, [])
         self.refresh(layout=True)
         self.draw()

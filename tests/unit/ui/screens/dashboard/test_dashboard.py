@@ -651,6 +651,25 @@ async def test_the_open_verdict_follows_what_a_command_has_changed(size: tuple[i
         assert "y copies" not in after
 
 
+async def test_the_open_verdict_gets_lower_only_when_it_is_another_one() -> None:
+    """Each line would move while one reads; but `✓ OK` stood over 13 empty lines of the alarm."""
+    async with running((120, 40)) as (pilot, _source, dashboard):
+
+        async def height(verdict: Verdict) -> int:
+            dashboard.shown.verdict = verdict
+            dashboard.show_header()
+            await pilot.pause()
+            return sum("┃" in line for line in lines(pilot.app))
+
+        alarm = Verdict("alarm", "pinned", "web is pinned", tuple(f"evidence {number}" for number in range(9)))
+        await height(alarm)
+        await pilot.press("v")
+        await until(pilot, lambda: "evidence 8" in text(pilot.app))
+        high = await height(alarm)
+        assert await height(replace(alarm, rule="blocker", evidence=("evidence",))) == high
+        assert await height(Verdict("ok", "calm", "web no longer waits", ("evidence",))) < high - 4
+
+
 async def test_source_that_ends_leaves_the_screen() -> None:
     async with running() as (pilot, source, _dashboard):
         source.put(None)
