@@ -24,6 +24,9 @@ NUMBERS = ("tid", "pid")
 HELD_S = 4.0
 """For so long after a key or click that selects, rows stay where they are: the next one is to find what one aims at."""
 
+MOST_HELD = 5_000
+"""Of more rows none are kept in place: that would take milliseconds."""
+
 
 class KeyedTable(Canvas, Generic[C]):
     """Rows in columns under a header that stays; only visible rows are formatted.
@@ -119,7 +122,7 @@ class KeyedTable(Canvas, Generic[C]):
         is_alike = passed == self._passed and (sort == self.sort or None in (sort, self.sort))
         is_fresh = self.selected_key is not None and monotonic() - self._selected_s < HELD_S
         self.held_text = ""
-        if self.rows is not None and is_fresh and is_alike:
+        if self.rows is not None and is_fresh and is_alike and len(rows) <= MOST_HELD:
             seen = range(self.top, self.top + self.page_rows)
             if (order := _order_before(rows, self.rows, seen, self.key_fields)) is not None:
                 rows, self.held_text = rows[order], "order held"

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from schedtop.widgets import keyed_table
 from schedtop.widgets.columns import Column
-from schedtop.widgets.keyed_table import KeyedTable, Rows
+from schedtop.widgets.keyed_table import MOST_HELD, KeyedTable, Rows
 from tests.unit.panes.screen import OnePane
 
 HEIGHT = 6
@@ -97,6 +97,13 @@ async def test_rows_are_sorted_again_after_a_while_or_in_another_order(
         table.set_rows(rows_of([3, 2, 1]), sort)
         assert table.tids == [3, 2, 1]
         assert table.selected_row is not None and table.selected_row["tid"] == 1
+
+
+async def test_of_very_many_rows_none_is_held() -> None:
+    async with shown(range(1, MOST_HELD + 2)) as (pilot, table):
+        await pilot.press("down")
+        table.set_rows(rows_of(range(MOST_HELD + 1, 0, -1)), "run_ns")
+        assert table.tids[0] == MOST_HELD + 1 and not table.held_text
 
 
 async def test_nothing_is_held_without_a_selection() -> None:
