@@ -125,7 +125,7 @@ class QuotaRecords:
         held = self._held_by(frame)
         for group, sums in self._sums.items():
             if group in rows:
-                tasks = _of_groups(frame.tasks, _inside(frame, self._paths[group], group))
+                tasks = _of_groups(frame.tasks, cgroups_inside(frame, self._paths[group], group))
                 sums.add(rows[group], frame.interval_ns, tasks, held.get(group, np.zeros(0, HELD_DTYPE)))
 
     def records(self) -> tuple[QuotaRecord, ...]:
@@ -196,7 +196,7 @@ def _held(waits: Rows) -> Rows:
     return rows
 
 
-def _inside(frame: Frame, path: str, group: int) -> list[int]:
+def cgroups_inside(frame: Frame, path: str, group: int) -> list[int]:
     """The cgroups of tasks that are this one or below it."""
     present = np.unique(frame.tasks["cgroup_id"]).tolist()
     return [other for other in present if other == group or is_within(frame.cgroups.get(other, ""), path or "\0")]
