@@ -230,7 +230,6 @@ class Pane(Canvas, Generic[Moment]):
         return f"{words} ({keys})" if words and keys else words
 
     def position_text(self) -> str:
-        """Which rows are visible, empty if all are."""
-        if self.total_rows <= self.page_rows:
-            return ""
-        return f"{self.top + 1}-{min(self.top + self.page_rows, self.total_rows)} of {self.total_rows}"
+        """Which rows are visible, empty if all are; and whether they are held where they were."""
+        place = f"{self.top + 1}-{min(self.top + self.page_rows, self.total_rows)} of {self.total_rows}"
+        return " · ".join(filter(None, (self.held_text, place if self.total_rows > self.page_rows else "")))

@@ -120,6 +120,9 @@ class Canvas(Widget, can_focus=True):
     `render_line`: the screen may ask for a line many times.
     """
 
+    held_text: str = ""
+    """Says that rows are not in order, but where they were; empty if they are."""
+
     head_rows: int = 0
     """Lines on top that do not scroll, and are not searched."""
 

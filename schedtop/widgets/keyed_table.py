@@ -65,8 +65,6 @@ class KeyedTable(Canvas, Generic[C]):
         self._last_index: int | None = None
         """Where the selected row is, or was before it left; `None`: it was not here yet."""
         self._selected_s = -HELD_S
-        self.held_text = ""
-        """Says that rows are not in order, but where they were; empty if they are."""
         self._passed: object = None
         self._placed: tuple[int, list[tuple[Column[C], int]]] = (-1, [])
 

@@ -266,7 +266,7 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         total = f"Σ {format_ns(self._account.total_ns)}"
         filtered = self._shown[0] is not None and self._shown[0].settings.shown_filter.names_tasks
         whole = "run delay of what is shown" if filtered else "run delay of ended waits"
-        place = " · ".join(filter(None, (self.held_text, self.position_text())))
+        place = self.position_text()
         texts = [" · ".join(filter(None, (place, word))) for word in (f"{total} = {whole}", total)]
         room = self.size.width - TITLE_FRAME
         return next((words for words in texts if len(words) <= room), texts[-1])

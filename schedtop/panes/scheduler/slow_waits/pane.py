@@ -156,7 +156,7 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
         surface_of(self).breathe()
         lower = meant(view.slow_waits)
         left_out = f"{lower} of lower priority" if lower > len(view.slow_waits) // 2 else ""
-        place = " · ".join(filter(None, (left_out, self.held_text, self.position_text(), keys)))
+        place = " · ".join(filter(None, (left_out, self.position_text(), keys)))
         self.set_title(f"{len(view.slow_waits)} {over} · {first}{self.keyed(words, 'sort')}{more}", place)
         if not len(view.slow_waits):
             return self.sentence(_empty_text(view))

@@ -202,8 +202,7 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
         if self._kind != "thread" and self.rows is not None:
             count = self.keyed(f"{count} by {self._kind}: {len(self.rows)}", "group")
         first = f"{self._first} first · " if self._first else ""
-        place = " · ".join(filter(None, (self.held_text, self.position_text())))
-        self.set_title(f"{count} · {first}{self.keyed('sorted', 'sort')} by {words}", place)
+        self.set_title(f"{count} · {first}{self.keyed('sorted', 'sort')} by {words}", self.position_text())
         lines: list[Spans] = list(self.table_lines())
         if not len(view.tasks):
             lines.extend(self.sentence(_empty_text(view)))
