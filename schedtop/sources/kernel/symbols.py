@@ -36,12 +36,12 @@ _LOOK_S = 0.1
 
 _PACKAGES = str(Path(__file__).resolve().parents[3])
 _NICE = 10
-_COMM = "schedtop-symbol"
+_COMM = b"schedtop-symbol"
 """Who sees it in a list of what had a CPU knows whose it is."""
 
 _CHILD = f"""
 try:
-    open("/proc/self/comm", "wb", buffering=0).write({_COMM.encode()!r})
+    open("/proc/self/comm", "wb", buffering=0).write({_COMM!r})
 except OSError:
     pass
 import sys; sys.path.append({_PACKAGES!r}); from schedtop.sources.kernel.symbol_opener import main; main()
