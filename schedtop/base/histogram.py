@@ -5,6 +5,7 @@ Bucket 0 holds what is shorter, the last bucket what is longer. `bpf/histogram.h
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,11 +87,12 @@ class Histogram:
 
         Off by at most 5.9 %: half a bucket. Never more than the longest wait.
         """
-        total = self.count
+        running = self.counts.cumsum(dtype=np.int64)
+        total = int(running[-1])
         if not total:
             return None
-        rank = max(1, int(np.ceil(ratio * total - 1e-9)))
-        index = int(np.searchsorted(np.cumsum(self.counts, dtype=np.int64), rank))
+        rank = max(1, math.ceil(ratio * total - 1e-9))
+        index = int(running.searchsorted(rank))
         if index == BUCKETS - 1:
             return self.max_ns
         # Down, not to the nearest: in the short buckets the nearest integer can be 6.3 % off the lower edge.

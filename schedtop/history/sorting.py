@@ -53,6 +53,8 @@ def sort_tasks(rows: Rows, key: str) -> Rows:
 
 def sort_slow_waits(rows: Rows, key: str, breathe: Callable[[], object] = keep_on) -> Rows:
     """Slow-wait rows by one of SLOW_WAIT_SORTS, largest (or newest) first; `breathe` is called in between."""
+    if len(rows) < 2:
+        return rows
     order = np.lexsort((-rows["time_ns"], -rows[key]))
     breathe()
     return take_many(rows, order, breathe)

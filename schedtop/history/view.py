@@ -47,12 +47,12 @@ class ViewSettings:
     @property
     def shown_filter(self) -> Filter:
         """The filter, on the selected CPUs."""
-        return self.filter.on_cpus(self.selected_cpus)
+        return self.filter.on_cpus(self.selected_cpus) if self.selected_cpus else self.filter
 
     @property
     def unselected(self) -> ViewSettings:
         """The same without which row is selected, which changes nothing of what is shown."""
-        return replace(self, selected_task=None)
+        return replace(self, selected_task=None) if self.selected_task is not None else self
 
     def rows(self, rows: Rows, cpu_field: str, cgroups: Mapping[int, str] = NO_CGROUPS, role: str = "") -> Rows:
         """The rows that are to be seen, see `Filter.rows`."""

@@ -25,17 +25,13 @@ class QueueLengths:
     """Samples of the run queues of one or several CPUs.
 
     `counts`: how many samples found so many tasks waiting, by that number; MOST_QUEUED stands for longer ones, too.
-    `total`: the sum of all lengths; `longest`: the longest one.
+    `samples`: how many samples; `total`: the sum of all lengths; `longest`: the longest one.
     """
 
     counts: Integers
+    samples: int
     total: int
     longest: int
-
-    @property
-    def samples(self) -> int:
-        """How many samples."""
-        return int(self.counts.sum())
 
     @property
     def mean(self) -> float | None:
@@ -77,8 +73,10 @@ class QueueTable:
         index = QUEUE_KINDS.index(kind)
         rows = slice(None) if cpus is None else [cpu for cpu in cpus if cpu < len(self.samples)]
         longest = self.longest[index, rows]
+        counts = self.counts[index, rows].sum(axis=0, dtype=np.int64)
         return QueueLengths(
-            self.counts[index, rows].sum(axis=0, dtype=np.int64),
+            counts,
+            int(counts.sum()),
             int(self.sums[index, rows].sum()),
             int(longest.max()) if longest.size else 0,
         )

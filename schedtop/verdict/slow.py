@@ -87,6 +87,8 @@ def slow_waits(view: View, breathe: Callable[[], object] = keep_on) -> SlowWaits
         # That we wait harms nobody.
         kept &= view.slow_waits["comm"] != OWN_COMM
     rows = kept_rows(view.slow_waits, kept, breathe)
+    if not len(rows):
+        return SlowWaits(rows, explanations(rows), {}, None, 0.0, 0.0, breathe=breathe)
     codes = explanations(rows)
     codes[_pinned_beside_room(frame, view.cpu_ids, rows, codes)] = Explanation.PINNED
     return _weighed(rows, codes, frame.interval_ns, breathe)
@@ -108,8 +110,7 @@ def _pinned_beside_room(frame: Frame, cpus: Sequence[int], rows: Rows, codes: In
 
 def urgent(slow: SlowWaits, interval_ns: int) -> SlowWaits:
     """Those of them that are not of tasks that asked to wait."""
-    ask_for_it = _is_meant(slow.rows, slow.codes)
-    if not ask_for_it.any():
+    if not len(slow.rows) or not (ask_for_it := _is_meant(slow.rows, slow.codes)).any():
         return replace(slow, left_out=0)
     kept = np.flatnonzero(~ask_for_it)
     left_out = len(np.unique(slow.rows["tid"][ask_for_it]))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from schedtop.widgets.glyphs import text_of
+
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 MISSING = "·"
 
@@ -19,7 +21,7 @@ Ratios = npt.NDArray[np.floating]
 
 def bars(ratios: Ratios) -> str:
     """A column a value (0..1, NaN where there is none). More than nothing is always seen."""
-    return str("".join(_GLYPHS[_levels(ratios, _ONE_LINE)]))
+    return text_of(_GLYPHS[_levels(ratios, _ONE_LINE)])
 
 
 def bar_rows(ratios: Ratios) -> list[str]:
@@ -34,19 +36,17 @@ def bar_rows(ratios: Ratios) -> list[str]:
 def level_glyphs(ratios: Ratios) -> str:
     """One character a value: nothing is drawn as a little, because what idles must be seen, too."""
     levels = np.maximum(_levels(ratios, 8), 1)
-    return "".join(_GLYPHS[levels].tolist())
+    return text_of(_GLYPHS[levels])
 
 
 def tall_bars(ratios: Ratios, height: int) -> list[str]:
     """The same over several lines, from the top one to the bottom one."""
     levels = _levels(ratios, 8 * height)
-    missing = levels == _MISSING_INDEX if height == 1 else np.isnan(ratios)
-    lines = []
-    for line in reversed(range(height)):
-        part = np.clip(levels - 8 * line, 0, 8)
-        part[missing] = _MISSING_INDEX if line == 0 else 0
-        lines.append(str("".join(_GLYPHS[part])))
-    return lines
+    missing = np.isnan(ratios)
+    below = np.arange(8 * height - 8, -1, -8)[:, np.newaxis]
+    parts = np.minimum(np.maximum(levels - below, 0), 8)
+    parts[:-1, missing], parts[-1, missing] = 0, _MISSING_INDEX
+    return [text_of(line) for line in _GLYPHS[parts]]
 
 
 def thin_bar(ratio: float, width: int) -> str:
@@ -58,7 +58,7 @@ def thin_bar(ratio: float, width: int) -> str:
 
 def _levels(ratios: Ratios, steps: int) -> npt.NDArray[np.intp]:
     missing = np.isnan(ratios)
-    known = np.where(missing, 0.0, np.clip(ratios, 0.0, 1.0))
+    known = np.where(missing, 0.0, np.minimum(np.maximum(ratios, 0.0), 1.0))
     levels = np.ceil(known * steps - 1e-9).astype(np.intp)
     if steps <= 8:
         levels[missing] = _MISSING_INDEX

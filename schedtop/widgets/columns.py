@@ -107,8 +107,13 @@ def row_lines(placed: Placed[C], context: C, count: int) -> list[list[Span]]:
     """The lines of the visible rows, neighbouring cells of one style joined to one span."""
     runs: list[tuple[str | list[str], list[list[str]]]] = []
     for column, width in placed:
-        cells = column.cells(context)
-        texts = [fit(fewer_words(text, width), width, column.right) for text in cells]
+        cells, right = column.cells(context), column.right
+        pad = str.rjust if right else str.ljust
+        texts = [
+            # Mostly it has room, and no character of two cells.
+            pad(text, width) if len(text) <= width and text.isascii() else fit(fewer_words(text, width), width, right)
+            for text in cells
+        ]
         styles = _cell_styles(column, context, cells)
         if runs and runs[-1][0] == styles:
             runs[-1][1].append(texts)

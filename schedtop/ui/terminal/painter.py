@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import eq
+from itertools import compress
+from operator import is_not, ne, or_
 
 from rich.cells import cell_len, get_character_cell_size
 from rich.console import Console
@@ -140,27 +141,26 @@ class Painter:
             del texts[end - x :], inks[end - x :]
         old_texts, old_inks = shown_texts[x:end], shown_inks[x:end]
         shown_texts[x:end] = texts
-        if old_inks == inks:
-            # Mostly so, and then twice as quick.
-            changed = [place for place, same in enumerate(map(eq, old_texts, texts), x) if not same]
-        else:
-            pairs = zip(old_texts, texts, old_inks, inks, strict=True)
-            changed = [place for place, (a, b, c, d) in enumerate(pairs, x) if c is not d or a != b]
+        # Without a step in Python for each cell.
+        differ = map(ne, old_texts, texts)
+        if old_inks != inks:
+            differ = map(or_, differ, map(is_not, old_inks, inks))
             shown_inks[x:end] = inks
-        if changed:
+        if changed := list(compress(range(x, end), differ)):
             self._write(y, changed, shown_texts, shown_inks)
 
     def _write(self, y: int, changed: Sequence[int], texts: list[str], inks: list[Ink]) -> None:
         """Writes these cells of a line, and those between them where that is shorter."""
         runs: list[tuple[int, int]] = []
         start = before = changed[0]
-        for index in changed[1:]:
-            gap = index - before - 1
-            if gap and (gap > SHORT_GAP or not _is_alike(texts[before + 1 : index], inks[before : index + 1])):
-                runs.append((start, before + 1))
-                start = index
-            before = index
-        runs.append((start, before + 1))
+        if changed[-1] - start >= len(changed):
+            for index in changed:
+                gap = index - before - 1
+                if gap > 0 and (gap > SHORT_GAP or not _is_alike(texts[before + 1 : index], inks[before : index + 1])):
+                    runs.append((start, before + 1))
+                    start = index
+                before = index
+        runs.append((start, changed[-1] + 1))
         for start, end in self._by_style(runs, texts, inks):
             self._run(y, start, end, texts, inks)
 
@@ -174,7 +174,8 @@ class Painter:
         count = 0
         for start, end in runs:
             first, pen = start, inks[start]
-            for place in range(start + 1, end):
+            alike = inks[start:end].count(pen) == end - start
+            for place in range(end if alike else start + 1, end):
                 ink = inks[place]
                 # A wide character keeps both halves, and a space the style before it.
                 if ink is not pen and texts[place] and not hides(pen, ink):
@@ -192,10 +193,11 @@ class Painter:
         while end < len(texts) and not texts[end]:
             end += 1
         column, line = self._at
+        out, pen = self._out, self._pen
         if line != y or column > start:
-            self._out.append(f"\x1b[{y + 1};{start + 1}H")
+            out.append(f"\x1b[{y + 1};{start + 1}H")
         elif start > column:
-            self._out.append(f"\x1b[{start - column}C")
+            out.append(f"\x1b[{start - column}C")
         place = start
         surely = end < len(texts)
         while place < end:
@@ -203,13 +205,14 @@ class Painter:
             place = end if inks[place:end].count(ink) == end - place else place + 1
             while place < end and inks[place] is ink:
                 place += 1
-            if ink is not self._pen and not hides(self._pen, ink):
-                self._out.append(change(self._pen, ink))
-                self._pen = ink
+            if ink is not pen and not hides(pen, ink):
+                out.append(change(pen, ink))
+                pen = ink
             text = "".join(texts[first:place])
-            self._out.append(text)
+            out.append(text)
             # How wide a terminal draws what is not of one cell, and where it is at the end of a line, is not known.
             surely = surely and (text.isascii() or (len(text) == place - first and "" not in texts[first:place]))
+        self._pen = pen
         self._at = (end, y) if surely else (-1, -1)
 
 

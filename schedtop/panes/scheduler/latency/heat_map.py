@@ -68,7 +68,7 @@ class LogScale:
     def rows_of(self, logs: Floats) -> npt.NDArray[np.int64]:
         """The same for many logarithms."""
         rows: npt.NDArray[np.int64] = np.floor((logs - self.low) * self.per_decade + 1e-9).astype(np.int64)
-        rows = np.clip(rows, 0, self.rows - 1)
+        rows = np.minimum(np.maximum(rows, 0), self.rows - 1)
         if self.bound is None:
             return rows
         at = min(max(round((self.bound - self.low) * self.per_decade), 1), self.rows - 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -317,7 +318,8 @@ def _short_numbers(waits: Histogram, clock: str, throttled_ns: int, *, named: bo
     return parts
 
 
-def _labels(scale: LogScale, threshold_ns: int, highest: int) -> list[Span]:
+@lru_cache(4)
+def _labels(scale: LogScale, threshold_ns: int, highest: int) -> Sequence[Span]:
     """What stands left of each row: the time at which it begins, for powers of ten, the threshold, and `highest`, the
     row of the longest waits.
 

@@ -24,6 +24,9 @@ from schedtop.widgets.strips import Span, Spans, fit
 PERCENTILES = (("p50", 0.5, 0), ("p90", 0.9, 2), ("p99", 0.99, 0), ("p99.9", 0.999, 1))
 """Name, ratio, and how early the column goes when there is no room."""
 
+_LEAST = {name: 1 / (1 - ratio) for name, ratio, _ in PERCENTILES}
+"""How many waits bear each of them."""
+
 AIRY_PLOT_HEIGHT = 7
 LEAST_WITH_FORKS = 8
 """With fewer lines the plot needs the one of fork waits, which are the rarest: they are then among all alone."""
@@ -167,13 +170,12 @@ class LatencyPane(Pane[View]):
 def sure_spans(text: str, placed: Placed[Kinds], waits: Histogram, style: str, threshold_ns: int) -> Spans:
     """A row with the times from the threshold on in the colour of their level, and those percentiles dim that so few
     waits do not bear: p99 of less than a hundred is the longest one."""
-    levels = _levels(waits, threshold_ns)
-    least = {name: 1 / (1 - ratio) for name, ratio, _ in PERCENTILES}
+    levels, count = _levels(waits, threshold_ns), waits.count
     spans: list[Span] = []
     start = 0
     for column, width in placed:
         end = start + width + GAP
-        doubtful = waits.count + 1e-6 < least.get(column.header, 0)
+        doubtful = count + 1e-6 < _LEAST.get(column.header, 0)
         name = "dim" if doubtful else levels.get(column.header) or style
         if spans and spans[-1][1] == name:
             spans[-1] = (spans[-1][0] + text[start:end], name)

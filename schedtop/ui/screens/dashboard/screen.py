@@ -228,7 +228,8 @@ class Dashboard(Screen[None]):
     def _request_draw(self) -> None:
         if not self.shown.is_due:
             self.shown.is_due = True
-            self.call_later(self._draw_arrived)
+            # Not by `call_later`: it makes another callable each time, and counts its parameters anew.
+            self.post_message(events.Callback(self._draw_arrived))
 
     def _draw_arrived(self) -> None:
         self.shown.is_due = False
