@@ -12,13 +12,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from schedtop.base.breath import Breath
 from schedtop.base.units import NS_PER_S
-from schedtop.model.rows import Rows, rows_where
+from schedtop.model.rows import Integers, Rows, rows_where
 from schedtop.model.sched_class import Level, Policy, SchedClass, Treatment
 from schedtop.model.short_lived import by_parent
 from schedtop.model.weights import nice_weight
@@ -36,6 +36,9 @@ MOST_OF_TASKS = 50
 
 MOST_PARENTS = 4
 """Of how many parents of short-lived tasks the sessions are looked at."""
+
+NO_NAME = -1
+"""Instead of the number of a name: there is none."""
 
 NO_LEVEL = -1
 """Instead of a weight: v2 has not enabled the controller there, so that its tasks count in the group above."""
@@ -127,18 +130,40 @@ class Meeting(NamedTuple):
 
 
 def meet(one: Member, other: Member, files: WeightFiles) -> Meeting:
-    """Where two tasks meet."""
-    return meeting(_steps(one, files), _steps(other, files))
+    """Where two tasks meet: the first step from the root down that the ways to them do not share."""
+    ways = _Ways.of([_steps(one, files), _steps(other, files)])
+    return Meeting(*ways.meetings(np.array([0]), np.array([1]))[0].tolist())
 
 
-def meeting(steps: Sequence[Step], others: Sequence[Step]) -> Meeting:
-    """Where the ways to two tasks part: the first step from the root down that they do not share."""
-    for step, against in zip(steps, others, strict=False):
-        if step[0] == against[0]:
-            continue
-        known = step[1] and against[1]
-        return Meeting(step[2], step[1], against[2], against[1]) if known else Meeting()
-    return Meeting()
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ways:
+    """The steps of many ways from the root, as arrays of shape (ways, the longest one's steps): numbers of names,
+    weights and Levels. Where a way has ended the name is NO_NAME, and the weight 0."""
+
+    names: Integers
+    weights: Integers
+    levels: Integers
+
+    @classmethod
+    def of(cls, ways: Sequence[Sequence[Step]]) -> _Ways:
+        shape = (len(ways), max(1, *map(len, ways)))
+        names, weights, levels = np.full(shape, NO_NAME), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        numbers: dict[str, int] = {}
+        for row, steps in enumerate(ways):
+            for column, (name, weight, level) in enumerate(steps):
+                names[row, column] = numbers.setdefault(name, len(numbers))
+                weights[row, column], levels[row, column] = weight, level
+        return cls(names, weights, levels)
+
+    def meetings(self, one: Integers, other: Integers) -> Integers:
+        """Where each two ways (by their rows) part: the fields of Meeting, shape (pairs, 4)."""
+        differ = self.names[one] != self.names[other]
+        at = differ.argmax(axis=1)
+        sides = [table[way, at] for way in (one, other) for table in (self.levels, self.weights)]
+        found: Integers = np.column_stack(sides)
+        # A weight of 0 is not known, or there the way has ended.
+        found[~differ.any(axis=1) | (found[:, 1] == 0) | (found[:, 3] == 0)] = 0
+        return found
 
 
 def _steps(member: Member, files: WeightFiles) -> list[Step]:
@@ -211,43 +236,44 @@ def note_weights(
     fair &= rows["blocker_ns"] > 0
     if not fair.any():
         return
-    # Many waits are of the same few tasks: each is looked at once, and each two of them.
+    # Many waits are of the same few tasks: each is looked at once.
     places = np.nonzero(fair)
-    known: dict[Facts, Member] = {}
     waiting, back = np.unique(places[0], return_inverse=True)
-    each = _members(rows[waiting], known, paths, inside, breath)
-    victims = [each[place] for place in back.tolist()]
-    others = _members(blockers[places], known, paths, inside, breath)
-    pairs = list(zip(victims, others, strict=True))
-    steps: dict[Member, list[Step]] = {}
-    for member in breath.between(dict.fromkeys(known.values())):
-        steps[member] = _steps(member, files)
-    met = {both: meeting(steps[both[0]], steps[both[1]]) for both in breath.between(dict.fromkeys(pairs))}
-    found = np.array([met[both] for both in pairs])
-    for name, numbers in zip(
-        ("victim_level", "victim_weight", "blocker_level", "blocker_weight"), found.T, strict=True
-    ):
+    facts = np.concatenate((_facts(rows, waiting), _facts(blockers, places)))
+    breath.take()
+    _, first, which = np.unique(facts.view(f"V{facts.itemsize * len(FACTS)}"), return_index=True, return_inverse=True)
+    breath.take()
+    # In the order of the waits: not all files are read.
+    order = np.argsort(first)
+    ways: list[Sequence[Step]] = [()] * len(order)
+    for place, known in breath.between(zip(order.tolist(), facts[first[order]].tolist(), strict=True)):
+        ways[place] = _steps(_member(*known, paths=paths, inside=inside), files)
+    which = which.ravel()
+    met = _Ways.of(ways).meetings(which[: len(waiting)][back], which[len(waiting) :])
+    breath.take()
+    for name, numbers in zip(("victim_level", "victim_weight", "blocker_level", "blocker_weight"), met.T, strict=True):
         rows[name][places] = numbers
 
 
-Facts = tuple[int, int, int, int, int, int]
-"""Of a task: tid, tgid, id of its cgroup, class, policy, nice."""
+FACTS = ("tid", "tgid", "cgroup_id", "sched_class", "policy", "nice")
+"""By which a task is known here."""
 
 
-def _members(
-    tasks: Rows, known: dict[Facts, Member], paths: Mapping[int, str], inside: Callable[[int], int], breath: Breath
-) -> list[Member]:
-    """Of each row; those of one task are one object."""
-    found = []
-    numbers = (tasks[name].tolist() for name in ("tid", "tgid", "cgroup_id", "sched_class", "policy", "nice"))
-    for facts in zip(*numbers, strict=True):
-        member = known.get(facts)
-        if member is None:
-            tid, tgid, cgroup, kind, policy, nice = facts
-            treated = Treatment(
-                SchedClass.known(kind) or SchedClass.UNKNOWN, Policy.known(policy) or Policy.UNKNOWN, nice=nice
-            )
-            member = known[facts] = Member(tid, inside(tgid), paths.get(cgroup, ""), treated)
-            breath.take()
-        found.append(member)
-    return found
+def _facts(tasks: Rows, places: Any) -> Integers:
+    """FACTS of some rows, shape (rows, len(FACTS))."""
+    return np.column_stack([tasks[name][places].astype(np.int64) for name in FACTS])
+
+
+def _member(
+    tid: int,
+    tgid: int,
+    cgroup: int,
+    kind: int,
+    policy: int,
+    nice: int,
+    *,
+    paths: Mapping[int, str],
+    inside: Callable[[int], int],
+) -> Member:
+    treated = Treatment(SchedClass.known(kind) or SchedClass.UNKNOWN, Policy.known(policy) or Policy.UNKNOWN, nice=nice)
+    return Member(tid, inside(tgid), paths.get(cgroup, ""), treated)

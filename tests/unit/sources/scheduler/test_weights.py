@@ -197,7 +197,7 @@ def test_each_task_of_many_waits_is_looked_at_once_with_breaths(files: WeightFil
     assert rows["victim_weight"][[1, 99]].tolist() == [[15, 512, 0, 0], [335, 512, 0, 0]]
     assert rows["blocker_weight"][1].tolist() == [1024, 4096, 0, 0]
     assert asked == [1, 1, 3, 3]
-    assert breath.taken == 4 + 4 + 4, "one a task, one for its place, one for each two that met"
+    assert breath.taken == 1 + 1 + 4 + 1, "one each for taking them together, one a task, one for all that met"
 
 
 class Counted(Breath):
