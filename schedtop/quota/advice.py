@@ -112,5 +112,10 @@ def step_words(advice: Advice, step: Step) -> str:
 
 def advised_range(advice: Advice, step: Step) -> str:
     """The bounds of a step, as numbers of CPUs."""
+    return range_words(*advised_bounds(advice, step))
+
+
+def advised_bounds(advice: Advice, step: Step) -> tuple[str, str]:
+    """The lower and the upper one alone."""
     low, high = (cpus_words(advice.quota_ratio(ns or 0.0)) for ns in (step.quota_ns.low, step.quota_ns.high))
-    return range_words(low, high)
+    return low, high

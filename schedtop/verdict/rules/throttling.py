@@ -10,7 +10,7 @@ from schedtop.base.units import NS_PER_US, format_ns
 from schedtop.model.containers import cgroup_label
 from schedtop.model.rows import Rows, rows_where
 from schedtop.model.waits import Evidence, Explanation
-from schedtop.quota.advice import USUAL, Advice, advise, advised_range, cpus_words, step_words
+from schedtop.quota.advice import USUAL, Advice, advise, advised_bounds, cpus_words, step_words
 from schedtop.quota.command import quota_command
 from schedtop.quota.record import records_of
 from schedtop.verdict.advice import typed
@@ -100,12 +100,14 @@ def _action(f: Facts, path: str) -> tuple[str, str, tuple[str, ...]]:
     now = cpus_words(advice.quota_ratio(record.quota_ns))
     command = quota_command(f.view.host.weight_file, record.path, round(float(enough) * record.period_ns / NS_PER_US))
     removed = percent(advice.steps[0].removed_ratio)
-    span = advised_range(advice, advice.steps[0])
-    why = f"{span} CPUs would have removed {removed} of the throttling"
-    if span.endswith(f" to {enough}"):
+    low, high = advised_bounds(advice, advice.steps[0])
+    why = f"{removed} less throttling takes {low} CPUs"
+    if low != high:
+        why += f" (the same work) to {high} (all it can run)"
+    if low != high == enough:
         # In one with the range: both stay as long as the command does.
         of_host = percent(float(enough) / max(1, len(f.frame.cpus.ids)))
-        why += f"; the command sets the upper bound, {of_host} of all CPUs"
+        why += f"; the command sets the larger, {of_host} of all CPUs"
     return (*typed(f"Raise the quota from {now} to {enough} CPUs", command), (why,))
 
 

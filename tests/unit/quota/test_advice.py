@@ -82,9 +82,9 @@ def test_command_of_the_verdict_sets_the_quota_that_is_enough(weight_file: str, 
     verdict = judge(History(host, [made]).view(ViewSettings()))
     assert verdict.command == f"echo 93000 > /sys/fs/cgroup/system.slice/web.service/{quota_file}"
     assert verdict.action == f"Raise the quota from 0.20 to 0.93 CPUs: {verdict.command}"
-    assert verdict.evidence[0].startswith("0.7")
-    needed = " to 0.93 CPUs would have removed 90 % of the throttling"
-    assert verdict.evidence[0].endswith(f"{needed}; the command sets the upper bound, 46 % of all CPUs")
+    assert verdict.evidence[0].startswith("90 % less throttling takes 0.7")
+    needed = " CPUs (the same work) to 0.93 (all it can run)"
+    assert verdict.evidence[0].endswith(f"{needed}; the command sets the larger, 46 % of all CPUs")
 
 
 def test_no_command_beyond_the_quota_around() -> None:
