@@ -177,10 +177,11 @@ def tall_band(verdict: Verdict, width: int, why_key: str = "") -> list[list[Span
     ]
     if relief:
         lines[0].insert(0, (relief, VERDICT_LEVELS["ok"].style))
-    # The command itself may need all of its line.
-    of_why = 2 if width_of(last) <= last_room else 1
+    # The command itself may need all of its line. Behind what a command is for, the key would be taken for that.
+    order = (2,) if width_of(last) <= last_room else (0, 1)
+    of_why = next((place for place in order if spans_width(lines[place]) + spans_width(why) <= width), -1)
     for place, line in enumerate(lines):
-        tail = why if place == of_why and spans_width(line) + spans_width(why) <= width else []
+        tail = why if place == of_why else []
         line.append((" " * max(0, width - spans_width(line) - spans_width(tail)), plain))
         line += tail
     return lines

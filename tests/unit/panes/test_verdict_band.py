@@ -90,6 +90,17 @@ def test_three_lines_have_room_for_what_a_command_is_for(
     assert all(spans_width(line) == 78 for line in lines)
 
 
+def test_the_key_stands_above_what_a_command_is_for_where_there_is_room() -> None:
+    command = "for p in 15578 15579 15580 15581; do echo 10 > /proc/$p/autogroup; done"
+    verdict = Verdict(
+        "alarm", "some", "crunch uses 88 % of 2 CPUs", (), f"Lower the priority of crunch: {command}", command
+    )
+    first, second, third = ("".join(part for part, _ in line) for line in tall_band(verdict, 78, "v"))
+    assert first.startswith(" !! ALARM  crunch uses 88 % of 2 CPUs ") and first.endswith(" v why ")
+    assert second.strip() == "→ Lower the priority of crunch:", "nothing there that would be typed"
+    assert third.strip() == command
+
+
 def test_the_third_line_has_evidence_where_no_command_is_to_be_typed() -> None:
     verdict = Verdict("notice", "some", QUOTA, ("30 slow waits", "one more"))
     lines = tall_band(verdict, 78, "v")

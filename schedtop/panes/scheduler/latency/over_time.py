@@ -218,7 +218,9 @@ class OverTimePane(Pane[View]):
         inside = view.frame.threshold_ns < 10**scale.high
         if inside:
             styles[at:] += SLOW - HEAT
-            glyphs[at] = np.where(levels[at] == 0, THRESHOLD_LINE, glyphs[at])
+            # To the newest column: what comes after it is not known to be short.
+            known = glyphs[at, : placed.newest + 1]
+            known[levels[at, : placed.newest + 1] == 0] = THRESHOLD_LINE
         before, above = np.full(glyphs.shape[1], -1), inside & (np.arange(scale.rows) >= at)
         for (mark, _, _), line in zip(PERCENTILES, drawn.lines, strict=True):
             column = np.flatnonzero(line >= 0)

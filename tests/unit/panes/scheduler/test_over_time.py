@@ -51,6 +51,23 @@ async def shown(
     return await lines_of(pane, view, size)
 
 
+async def test_the_line_of_the_threshold_ends_with_the_newest_interval() -> None:
+    past = history(60, cpus=3)
+    pane = OverTimePane()
+    app = OnePane(pane)
+    async with app.run_test(size=(100, 16)) as pilot:
+        for count in (12, 13):  # the second one has the map move on, with room for more
+            pane.show(History(past.host, past.frames[:count]).view(ViewSettings()))
+            await pilot.pause()
+        assert pane.time.placed is not None
+        newest, width = pane.time.placed.newest, pane.time.placed.width
+        assert newest < width - 1, "else there is nothing behind it"
+        (row,) = (line for line in lines(app) if "5 ms▶" in line)
+        cells = row[row.index("▶") + 1 :]
+        assert cells[0] == THRESHOLD_LINE, "it begins at its label"
+        assert not cells[newest + 1 : width].strip()
+
+
 @pytest.mark.parametrize("make", [OverTimePane, CpuStripsPane])
 async def test_every_size_live_and_frozen(make: type[OverTimePane | CpuStripsPane]) -> None:
     past = history(40, cpus=3)
