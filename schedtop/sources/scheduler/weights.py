@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,14 +58,22 @@ class WeightFiles:
         self._unified = unified
         self._proc = proc
         self._known: dict[str | int, tuple[int, tuple[str, int]]] = {}
+        self._ways: dict[str, Sequence[Step]] = {}
         self._left = MOST_READ
 
     def begin(self, now_ns: int, most: int = MOST_READ) -> None:
         """A new interval, or a new purpose in it, for which so many files may be read: forgets what is old."""
         self._left = most
         self._now_ns = now_ns
+        self._ways.clear()
         self._known = {key: known for key, known in self._known.items() if known[0] > now_ns - KEEP_NS}
         self._has_sessions: bool | None = None
+
+    def way_to(self, path: str) -> Sequence[Step]:
+        """The cgroups on the way to one, as far as they have the controller: mostly many tasks are in each."""
+        if (way := self._ways.get(path)) is None:
+            way = self._ways[path] = _group_steps(path, self)
+        return way
 
     def of_group(self, path: str) -> int:
         """The weight of a cgroup in units of cpu.shares, 0 if it is not known, NO_LEVEL if it has none of its own."""
@@ -170,7 +179,7 @@ def _steps(member: Member, files: WeightFiles) -> list[Step]:
     weight = member.treatment.weight
     if not member.path or weight is None:
         return []
-    steps = _group_steps(member.path, files)
+    steps = [*files.way_to(member.path)]
     if not steps:  # task_wants_autogroup()
         session, shares = files.of_session(member.number)
         if shares == NO_LEVEL:
@@ -216,7 +225,7 @@ def note_session_weights(
 
 def _session_weight(number: int, path: str, files: WeightFiles) -> int:
     """The weight of the autogroup of a process, 0 if it is in none or that is not known."""
-    return 0 if not path or _group_steps(path, files) else max(0, files.of_session(number)[1])
+    return 0 if not path or files.way_to(path) else max(0, files.of_session(number)[1])
 
 
 def note_weights(
@@ -275,5 +284,9 @@ def _member(
     paths: Mapping[int, str],
     inside: Callable[[int], int],
 ) -> Member:
-    treated = Treatment(SchedClass.known(kind) or SchedClass.UNKNOWN, Policy.known(policy) or Policy.UNKNOWN, nice=nice)
-    return Member(tid, inside(tgid), paths.get(cgroup, ""), treated)
+    return Member(tid, inside(tgid), paths.get(cgroup, ""), _treatment(kind, policy, nice))
+
+
+@lru_cache(256)
+def _treatment(kind: int, policy: int, nice: int) -> Treatment:
+    return Treatment(SchedClass.known(kind) or SchedClass.UNKNOWN, Policy.known(policy) or Policy.UNKNOWN, nice=nice)
