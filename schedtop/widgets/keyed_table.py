@@ -156,7 +156,8 @@ class KeyedTable(Canvas, Generic[C]):
         width = self.inner.width
         placed = self.placed
         visible = self.rows[self.top : self.top + self.page_rows]
-        lines: list[Sequence[Span]] = [header_spans(placed, self.sort)]
+        # Rows that are held where they were are in no order now.
+        lines: list[Sequence[Span]] = [header_spans(placed, None if self.held_text else self.sort)]
         lines.extend(row_lines(placed, self.context(visible), len(visible)))
         if self._selected_index is not None and 0 <= self._selected_index - self.top < len(visible):
             row = 1 + self._selected_index - self.top

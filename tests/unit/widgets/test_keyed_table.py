@@ -19,7 +19,7 @@ class Table(KeyedTable[Rows]):
     KEY = ("tid", "start_ns")
 
     def table_columns(self) -> Sequence[Column[Rows]]:
-        return [Column("tid", 6, lambda rows: [str(tid) for tid in rows["tid"].tolist()])]
+        return [Column("tid", 6, lambda rows: [str(tid) for tid in rows["tid"].tolist()], sort="run_ns")]
 
     def context(self, rows: Rows) -> Rows:
         return rows
@@ -57,6 +57,17 @@ async def test_the_next_key_finds_the_row_that_one_aims_at() -> None:
         assert table.held_text
         await pilot.press("down")
         assert table.selected_key == (3, 103)
+
+
+async def test_no_column_is_marked_as_sorting_while_rows_are_held() -> None:
+    async with shown([1, 2, 3]) as (pilot, table):
+        table.draw()
+        assert "".join(text for text, _ in table.line_at(0)).strip() == "▼tid"
+        await pilot.press("down", "down")
+        table.set_rows(rows_of([3, 2, 1]), "run_ns")
+        table.draw()
+        assert table.held_text and table.tids == [1, 2, 3]
+        assert "".join(text for text, _ in table.line_at(0)).strip() == "tid"
 
 
 async def test_rows_that_left_make_room_for_the_next_in_order() -> None:
