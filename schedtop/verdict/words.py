@@ -61,8 +61,9 @@ _HIDDEN_BEHIND = "A slow service that is not named may wait for one of these: sc
 MOST_SHARES = 3
 """Of so many causes the shares are told."""
 
-LATE_HELPER = 0.5
-"""A thread that waits for so much of the time may hold what others of its process need, whatever it has asked for."""
+LATE_HELPER = 0.42
+"""A thread that waits for so much of the time may hold what others of its process need, whatever it has asked for. One
+of nice 10 beside two hogs waits for half of it, now a little more and now a little less."""
 
 MOST_NAMES = 3
 """So many names of pinned tasks are in the headline."""

@@ -115,6 +115,7 @@ def test_a_helper_that_asked_to_wait_is_moved_if_others_of_its_process_did_not()
 
     assert found().command == "taskset -cp 0-1 7"
     assert found().headline.startswith("CPU 1: app ×2 and orders-gc (7, nice 5) are pinned to it")
+    assert found(450).command == "taskset -cp 0-1 7", "of nice 10 beside two hogs it waits for half of the time"
     elsewhere = found(allowed=2)
     assert elsewhere.command == "taskset -cp 0-1 101"
     assert elsewhere.headline.endswith("; also, orders-gc (7, nice 5) waits 84 % of the time")
