@@ -252,12 +252,12 @@ def note_weights(
     breath.take()
     _, first, which = np.unique(facts.view(f"V{facts.itemsize * len(FACTS)}"), return_index=True, return_inverse=True)
     breath.take()
-    # In the order of the waits: not all files are read.
-    order = np.argsort(first)
+    # Not all files are read: those of the tasks with most waits go before, then in the order of the waits.
+    which = which.ravel()
+    order = np.lexsort((first, -np.bincount(which)))
     ways: list[Sequence[Step]] = [()] * len(order)
     for place, known in breath.between(zip(order.tolist(), facts[first[order]].tolist(), strict=True)):
         ways[place] = _steps(_member(*known, paths=paths, inside=inside), files)
-    which = which.ravel()
     met = _Ways.of(ways).meetings(which[: len(waiting)][back], which[len(waiting) :])
     breath.take()
     for name, numbers in zip(("victim_level", "victim_weight", "blocker_level", "blocker_weight"), met.T, strict=True):
