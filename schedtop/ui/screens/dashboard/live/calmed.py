@@ -13,8 +13,8 @@ from schedtop.base.pgrep import pgrep_words
 from schedtop.base.units import NS_PER_S
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
-from schedtop.model.rows import KTHREADD_TGID, rows_where, text
-from schedtop.ui.screens.dashboard.live.done import CHECKING, OF_MUCH_WORK
+from schedtop.model.rows import KTHREADD_TGID, Rows, rows_where, text
+from schedtop.ui.screens.dashboard.live.done import CHECKING, KEPT_NS, OF_MUCH_WORK
 from schedtop.ui.screens.dashboard.live.held import MUCH_LESS, TOLD_NS
 from schedtop.ui.screens.dashboard.live.helped import HELPED_NS, LEVELS, less_words, rows_of
 from schedtop.ui.screens.dashboard.live.undo import changes, processes_in
@@ -69,7 +69,9 @@ class Calmed:
             self._settings = settings
             if self._since_ns is None:
                 self._tid, self._command = 0, ""
-        is_proposed = verdict.rule in OF_MUCH_WORK and changes(verdict.command)
+        # What has been told to wait does so behind the one for which it was told: longer than that one is spoken of.
+        against_it = self._since_ns is not None and _is_about(verdict.command, rows_of(view.series[-1], self._tid))
+        is_proposed = verdict.rule in OF_MUCH_WORK and changes(verdict.command) and not against_it
         if is_proposed and self._is_to_be_typed(verdict.command, end_ns, was_told):
             # In the second in which the command is typed perhaps no task waits.
             self._tid, self._since_ns = verdict.late.tid or self._tid, None
@@ -83,7 +85,9 @@ class Calmed:
             self._others = {tid: _usual(view.series, tid, end_ns) or 0.0 for tid in waiting}
         if self._since_ns is None or verdict.level not in (*LEVELS, "ok") or verdict.live.relieved:
             return verdict
-        if not self._tid or self._before is None or not SURE_NS <= end_ns - self._since_ns <= HELPED_NS:
+        if not self._tid or self._before is None:
+            return verdict
+        if not SURE_NS <= end_ns - self._since_ns <= (KEPT_NS if against_it else HELPED_NS):
             return verdict
         most = self._less(view, self._tid, self._before, end_ns)
         if most is None:
@@ -97,6 +101,8 @@ class Calmed:
             second = others.pop(0)
             words += f", {second.task.name} {percent(second.now)} ({percent(second.before)})"
         evidence = (*(less_words(*less) for less in others), *verdict.evidence)
+        if against_it:
+            verdict = replace(verdict, level="ok", action="", command="", alternatives=())
         return replace(verdict, evidence=evidence).beside(relieved=words)
 
     def _less(self, view: View, tid: int, before: float, end_ns: int) -> _Less | None:
@@ -110,6 +116,12 @@ class Calmed:
         if self._since_ns is None or command == self._command:
             return True
         return end_ns - self._since_ns > (HELPED_NS if was_told else TOLD_NS)
+
+
+def _is_about(command: str, rows: Rows) -> bool:
+    """Whether a command is about one of these tasks, or its process."""
+    own = {*rows["tid"].tolist(), *rows["tgid"].tolist()}
+    return not own.isdisjoint(map(int, processes_in(command).split()))
 
 
 def _waiting(frame: Frame, command: str) -> list[int]:

@@ -51,6 +51,30 @@ def test_another_command_does_not_end_what_is_told_of_the_last_one() -> None:
     assert found == [*[""] * 11, *["web (7) waits 5 % of the time (22 % before)"] * 59, ""]
 
 
+@pytest.mark.parametrize("rule", ["blocker", "saturated"])
+@pytest.mark.parametrize("command", ["echo 10 > /proc/7/autogroup", "renice -n 10 -p 7", "renice -n 10 -p 8"])
+def test_the_one_that_was_helped_is_not_to_be_lowered_for_those_that_now_wait(command: str, rule: str) -> None:
+    """Of a storm whose children are sessions of their own the rules do not know that it has been told to wait."""
+    calmed, frames = Calmed(), []
+    for second, (typed, delay_ms) in enumerate([*BEFORE, *[(LOOK, 50)] * 6], 1):
+        rows = tasks(tid=7, tgid=7, comm=b"web", run_delay_ns=delay_ms * MS)
+        frames.append(replace(frame(tasks=rows), end_ns=second * NS_PER_S))
+        calmed.shown(storm(typed), History(HOST, frames).view(ViewSettings()))
+    found = storm(command, rule)
+    later = []
+    for seconds in (1, 100, 320):
+        frames.append(replace(frames[-1], end_ns=frames[-1].end_ns + seconds * NS_PER_S))
+        later.append(calmed.shown(found, History(HOST, frames).view(ViewSettings())))
+    told = later[0]
+    against_it = not command.endswith(" 8")
+    assert [bool(one.live.relieved) for one in later] == [True, against_it, False], "not for ever"
+    assert told.live.relieved == "web (7) waits 5 % of the time (22 % before)"
+    if command.endswith(" 8"):
+        assert (told.level, told.command) == (found.level, found.command), "another one"
+    else:
+        assert (told.level, told.action, told.command) == ("ok", "", "")
+
+
 @pytest.mark.parametrize("after_ms", [180, 400])
 def test_a_command_that_did_not_help_is_not_told(after_ms: int) -> None:
     assert not any(relieved([*BEFORE, *[(LOOK, after_ms)] * 8]))
