@@ -12,7 +12,7 @@ from schedtop.panes.levels import THROTTLED_MARK
 from schedtop.panes.pane import Pane
 from schedtop.ui.layout.arrangement import strip_across, strip_rows
 from schedtop.widgets.canvas import Canvas
-from schedtop.widgets.strips import Span, clip_spans, spans_width
+from schedtop.widgets.strips import Span, clip, clip_spans, spans_width, width_of
 
 
 class PaneStrip(Canvas, can_focus=False):
@@ -70,6 +70,9 @@ class PaneStrip(Canvas, can_focus=False):
                 return
 
 
+LEAST_NAME = 5
+"""In fewer cells a name tells nothing."""
+
 LESS = (" · ", f" {THROTTLED_MARK}")
 """How a part begins that can be left out."""
 
@@ -78,8 +81,13 @@ def _cell(pane: Pane[View], width: int) -> list[Span]:
     """The name and what there is to say, in exactly so many cells, the last one empty."""
     words, flag = pane.strip_name, pane.flag
     name: list[Span] = [(f"{flag.sign} {words}", flag.style), (" ", "text")] if flag.sign else [(f"{words} ", "head")]
-    told = [*name, *pane.glance()]
-    while spans_width(told) >= width and told[-1][0].startswith(LESS):
-        told.pop()  # a number that is cut is none
-    line = clip_spans(told, width - 1)
+    glance = [*pane.glance()]
+    room = width - 1 - spans_width(name)
+    while glance and spans_width(glance) > room and glance[-1][0].startswith(LESS):
+        glance.pop()  # a number that is cut is none
+    over = spans_width(glance) - room
+    if over > 0 and len(glance) > 1 and width_of(glance[0][0]) - over >= LEAST_NAME:
+        # Nor is one behind a name: that gives way.
+        glance[0] = (clip(glance[0][0], width_of(glance[0][0]) - over), glance[0][1])
+    line = clip_spans([*name, *glance], width - 1)
     return [*line, (" " * (width - spans_width(line)), "text")]

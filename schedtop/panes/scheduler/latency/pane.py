@@ -124,8 +124,9 @@ class LatencyPane(Pane[View]):
     def view_glance(self, view: View) -> Spans:
         p99_ns = view.latency().percentile_ns(0.99)
         throttled = throttled_glance(view.frame, view.settings.shown_filter.cpus or None)
-        words = format_brief_ns(p99_ns) if throttled else format_ns(p99_ns)
-        of_all = [(f" {NOT_BY_TASK}", "dim")] if view.settings.shown_filter.names_tasks else []
+        by_task = view.settings.shown_filter.names_tasks
+        words = format_brief_ns(p99_ns) if throttled or by_task else format_ns(p99_ns)
+        of_all = [(" (all)", "dim")] if by_task else []
         return [("p99 ", "dim"), (words, wait_style(p99_ns, view.frame.threshold_ns) or "strong"), *of_all, *throttled]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
