@@ -39,6 +39,8 @@ RULES = ("pinned", "turns", "behind-rt")
 _WIDENED = re.compile(r"taskset -(a?)cp \S+ (\d+)")
 """With `a` for all threads of a process."""
 
+_ORDINARY = re.compile(r"chrt -o -p 0 \d+")
+
 Moved = tuple[int, str]
 """A number, and the field that it is of: tid or tgid."""
 
@@ -57,7 +59,7 @@ class _Asked(NamedTuple):
 
 
 class Helped:
-    """The task or process that a verdict wanted to have run elsewhere, too."""
+    """The task or process that a verdict wanted to have run elsewhere, too, or without a real-time task before it."""
 
     def __init__(self) -> None:
         self._settings: ViewSettings | None = None
@@ -73,8 +75,7 @@ class Helped:
             self._settings, self._moved = settings, _NOBODY
             self._asked.clear()
             self._before.clear()
-        found = _WIDENED.fullmatch(verdict.command) if verdict.rule in RULES else None
-        moved: Moved = (int(found[2]), "tgid" if found[1] else "tid") if found else _NOBODY
+        moved = _helped_by(verdict)
         if moved != self._moved:
             # In the second of the command it may propose another one, which is gone with the next.
             self._asked.append(_Asked(self._moved, end_ns, median_high(self._before or [0.0])))
@@ -94,6 +95,15 @@ class Helped:
             self._told = _NOBODY
         is_told = self._told != _NOBODY and 0 <= end_ns - self._told_ns <= HELPED_NS
         return verdict.beside(relieved=self._words) if is_told and verdict.level in (*LEVELS, "ok") else verdict
+
+
+def _helped_by(verdict: Verdict) -> Moved:
+    """Whom its command is to help: what it moves, or what an ordinary task will no longer keep off its CPU."""
+    if verdict.rule not in RULES:
+        return _NOBODY
+    if found := _WIDENED.fullmatch(verdict.command):
+        return int(found[2]), "tgid" if found[1] else "tid"
+    return (verdict.victim, "tid") if _ORDINARY.fullmatch(verdict.command) else _NOBODY
 
 
 def _is_asked(one: _Asked, moved: Moved, end_ns: int) -> bool:

@@ -45,6 +45,17 @@ def test_under_another_filter_it_is_told_and_once_it_waits_again_not() -> None:
     assert helped.shown(pinned(8), view(2, 3)).live.relieved == "", "it did not wait"
 
 
+def test_the_task_is_told_that_a_real_time_task_no_longer_keeps_waiting() -> None:
+    command = "chrt -o -p 0 9"
+    behind = Verdict("alarm", "behind-rt", "audio-mix keeps api off", (), f"Make it: {command}", command, victim=7)
+    helped = Helped()
+    assert helped.shown(behind, view(1, 900)).live.relieved == ""
+    assert helped.shown(pinned(8, "notice"), view(2, 60)).live.relieved == "api (7) waits 6 % of the time (90 % before)"
+    helped = Helped()
+    helped.shown(replace(behind, victim=0), view(1, 900))
+    assert helped.shown(pinned(8), view(2, 60)).live.relieved == "", "it is not known who was helped"
+
+
 @pytest.mark.parametrize(("field", "value"), [("ended", 1), ("parent_tgid", 2)])
 def test_a_task_that_has_ended_or_is_of_the_kernel_was_not_helped(field: str, value: int) -> None:
     helped = Helped()
