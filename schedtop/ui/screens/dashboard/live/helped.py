@@ -41,10 +41,20 @@ _WIDENED = re.compile(r"taskset -(a?)cp \S+ (\d+)")
 
 _ORDINARY = re.compile(r"chrt -o -p 0 \d+")
 
-Moved = tuple[int, str]
-"""A number, and the field that it is of: tid or tgid."""
 
-_NOBODY: Moved = (0, "tid")
+class Moved(NamedTuple):
+    """Whom a command is to help: a number, the field that it is of (tid or tgid), and whether by its own affinity."""
+
+    number: int = 0
+    field: str = "tid"
+    by_affinity: bool = True
+
+    def rows(self, frame: Frame) -> Rows:
+        """Those of a Frame."""
+        return rows_of(frame, self.number, self.field)
+
+
+_NOBODY = Moved()
 
 LEVELS = ("alarm", "notice")
 """Those of what goes on."""
@@ -88,10 +98,10 @@ class Helped:
                 self._asked.remove(one)
                 break
         if moved != _NOBODY:
-            self._before.append(_share(rows_of(frame, *moved), frame))
+            self._before.append(_share(moved.rows(frame), frame))
             if moved == self._told:
                 self._told = _NOBODY  # it waits again
-        if self._told != _NOBODY and _share(rows_of(frame, *self._told), frame) > _still_helped(self._waited):
+        if self._told != _NOBODY and _share(self._told.rows(frame), frame) > _still_helped(self._waited):
             self._told = _NOBODY
         is_told = self._told != _NOBODY and 0 <= end_ns - self._told_ns <= HELPED_NS
         return verdict.beside(relieved=self._words) if is_told and verdict.level in (*LEVELS, "ok") else verdict
@@ -102,8 +112,9 @@ def _helped_by(verdict: Verdict) -> Moved:
     if verdict.rule not in RULES:
         return _NOBODY
     if found := _WIDENED.fullmatch(verdict.command):
-        return int(found[2]), "tgid" if found[1] else "tid"
-    return (verdict.victim, "tid") if _ORDINARY.fullmatch(verdict.command) else _NOBODY
+        return Moved(int(found[2]), "tgid" if found[1] else "tid")
+    is_freed = verdict.victim and _ORDINARY.fullmatch(verdict.command)
+    return Moved(verdict.victim, by_affinity=False) if is_freed else _NOBODY
 
 
 def _is_asked(one: _Asked, moved: Moved, end_ns: int) -> bool:
@@ -116,7 +127,7 @@ def _relief_words(frame: Frame, moved: Moved, before: float) -> str:
 
     `before`: for how much of the time it waited.
     """
-    rows = rows_of(frame, *moved)
+    rows = moved.rows(frame)
     rows = rows_where(rows, rows["ended"] == 0)
     if not len(rows) or rows["parent_tgid"][0] == KTHREADD_TGID:
         return ""
