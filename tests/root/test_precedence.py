@@ -434,7 +434,7 @@ def test_quota_for_four_tasks_is_raised_by_the_command(watch: Watcher, front_end
             assert verdict.rule == "throttled", verdict
             assert re.search(f"{group.name} is throttled by its quota in .* periods, up to ", verdict.headline)
             assert re.match("Raise the quota from 0.20 to 0[.]9[0-9] CPUs: echo ", verdict.action)
-            words = "90 % less throttling takes 0[.][0-9]+ CPUs .the same work. to 0[.]9[0-9] .all it can run."
+            words = "90 % less throttling takes 0[.][0-9]+ CPUs [(]the same work[)] to 0[.]9[0-9] [(]all it can run[)]"
             assert re.fullmatch(f"{words}; the command sets the larger, [0-9]+ % of all CPUs", verdict.evidence[0])
             follow(verdict)
             before = throttled_ns(group)
