@@ -87,9 +87,9 @@ def slow_waits(view: View, breathe: Callable[[], object] = keep_on) -> SlowWaits
         # That we wait harms nobody.
         kept &= view.slow_waits["comm"] != OWN_COMM
     rows = kept_rows(view.slow_waits, kept, breathe)
-    if not len(rows):
-        return SlowWaits(rows, explanations(rows), {}, None, 0.0, 0.0, breathe=breathe)
     codes = explanations(rows)
+    if not len(rows):
+        return SlowWaits(rows, codes, {}, None, 0.0, 0.0, breathe=breathe)
     codes[_pinned_beside_room(frame, view.cpu_ids, rows, codes)] = Explanation.PINNED
     return _weighed(rows, codes, frame.interval_ns, breathe)
 

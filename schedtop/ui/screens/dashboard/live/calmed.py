@@ -121,12 +121,17 @@ class Calmed:
 def _is_about(command: str, rows: Rows) -> bool:
     """Whether a command is about one of these tasks, or its process."""
     own = {*rows["tid"].tolist(), *rows["tgid"].tolist()}
-    return not own.isdisjoint(map(int, processes_in(command).split()))
+    return not own.isdisjoint(_numbers_in(command))
+
+
+def _numbers_in(command: str) -> list[int]:
+    """The processes that a command is about."""
+    return [int(number) for number in processes_in(command).split()]
 
 
 def _waiting(frame: Frame, command: str) -> list[int]:
     """The tasks that wait most, but for those of the kernel, and those that the command has told to wait."""
-    lowered = [int(number) for number in processes_in(command).split()]
+    lowered = _numbers_in(command)
     tasks = rows_where(frame.tasks, (frame.tasks["ended"] == 0) & (frame.tasks["parent_tgid"] != KTHREADD_TGID))
     tasks = rows_where(tasks, ~np.isin(tasks["tid"], lowered) & ~np.isin(tasks["tgid"], lowered))
     names = [name for name in np.unique(tasks["comm"]) if pgrep_words(text(name)) in command]
